@@ -1,0 +1,5 @@
+"""`python -m bineval` is the `bineval` command."""
+
+from bineval.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""Models: adapters from `Request` to `Reply`, one per provider, and the wrappers around them."""
