@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal, cast
 
 from bineval.hashing import Json, tagged_hash
 
@@ -152,6 +152,26 @@ class Checklist:
                 for q in self.questions
             ],
         }
+
+
+def checklist_from_json(name: str, value: Mapping[str, Json], provenance: Mapping[str, Json] | None = None) -> Checklist:
+    """Rebuilds a checklist from `Checklist.to_json`."""
+    data = cast(Mapping[str, Any], value)
+
+    def scale(pair: Sequence[float] | None) -> Scale | None:
+        return None if pair is None else (pair[0], pair[1])
+
+    return Checklist(
+        name=name,
+        task=data["task"],
+        scale=scale(data["scale"]),
+        dimensions={
+            key: Dimension(scale=scale(item["scale"]), description=item["description"])
+            for key, item in data["dimensions"].items()
+        },
+        questions=tuple(Question(**item) for item in data["questions"]),
+        provenance=provenance or {},
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

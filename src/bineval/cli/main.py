@@ -1,6 +1,7 @@
 """The `bineval` command: finds the sub-command, and turns errors into messages and exit codes."""
 
 import importlib
+import os
 import sys
 
 import click
@@ -52,23 +53,26 @@ def main() -> None:
     """
     try:
         code = cli.main(standalone_mode=False)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         say("interrupted")
-        code = EXIT_INTERRUPTED
+        # Threads may still wait for replies; everything finished is saved, so there is nothing to wait for.
+        os._exit(EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except BudgetExceeded as error:
-        say(f"budget reached: {error}")
-        code = EXIT_BUDGET
+        code = _fail("budget reached", error, EXIT_BUDGET)
     except BinevalError as error:
-        say(f"error: {error}")
-        code = EXIT_ERROR
-    except KeyboardInterrupt:
-        say("interrupted")
-        code = EXIT_INTERRUPTED
+        code = _fail("error", error, EXIT_ERROR)
     except BrokenPipeError:
         # The reader of our output went away (`bineval show NAME | head`): that is no error of ours.
         sys.stderr.close()
         code = 0
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(what: str, error: BinevalError, code: int) -> int:
+    say(f"{what}: {error}")
+    for note in getattr(error, "__notes__", []):
+        say(note)
+    return code

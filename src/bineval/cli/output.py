@@ -34,6 +34,6 @@ def console(*, stderr: bool = False) -> "Console":
     return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else 120)
 
 
-def _write(stream: Any, text: str) -> None:  # noqa: ANN401 - a text stream of any kind
+def _write(stream: Any, text: str) -> None:
     encoding = getattr(stream, "encoding", None) or "utf-8"
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, nl=False)

@@ -1,0 +1,105 @@
+"""Options that several commands share, and the values that each group of them makes."""
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from bineval.models.catalog import ModelOptions
+    from bineval.models.stack import CallPolicy
+    from bineval.types import Price
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_Decorator = Callable[[Any], Any]
+
+store_option = click.option(
+    "--store",
+    metavar="FILE",
+    help="SQLite file or database URL with runs and replies.  [default: bineval.db, or BINEVAL_STORE]",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON for a program to stdout.")
+
+
+def model_options(command: _Command) -> _Command:
+    """Adds the options that say how to reach a model; `model_options_of` makes their value."""
+    return _add(
+        command,
+        click.option("--base-url", metavar="URL", help="Root of a compatible server: http://localhost:8000/v1, say."),
+        click.option("--api-key-env", metavar="NAME", help="Environment variable that holds the key."),
+        click.option(
+            "--timeout",
+            "timeout_s",
+            type=click.FloatRange(min=1),
+            default=120.0,
+            show_default=True,
+            help="Seconds to wait for a reply.",
+        ),
+        click.option(
+            "--price", metavar="INPUT,OUTPUT", help="US dollars per million tokens; without it, cost is unknown."
+        ),
+    )
+
+
+def model_options_of(values: Mapping[str, Any]) -> "ModelOptions":
+    """How to reach a model, from a command's values."""
+    from bineval.models.catalog import ModelOptions
+
+    return ModelOptions(
+        base_url=values["base_url"],
+        api_key_env=values["api_key_env"],
+        timeout_s=values["timeout_s"],
+        price=_price(values["price"]) if values["price"] else None,
+    )
+
+
+def call_options(command: _Command) -> _Command:
+    """Adds limits and budget; `policy_of` makes their value."""
+    count = click.IntRange(min=0)
+    return _add(
+        command,
+        click.option(
+            "--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="Most calls at once."
+        ),
+        click.option("--rpm", type=click.FloatRange(min=0, min_open=True), help="Most requests a minute."),
+        click.option("--tpm", type=click.FloatRange(min=0, min_open=True), help="Most tokens a minute."),
+        click.option("--max-calls", type=count, help="Stop before the call that would pass this number."),
+        click.option("--max-tokens", type=count, help="Stop before the call that could pass this many tokens."),
+        click.option(
+            "--max-cost", type=click.FloatRange(min=0), help="Stop before the call that could pass these US dollars."
+        ),
+    )
+
+
+def policy_of(values: Mapping[str, Any], notice: Callable[[str], None] | None = None) -> "CallPolicy":
+    """Limits and budget, from a command's values."""
+    from bineval.models.budget import Budget
+    from bineval.models.limits import Limits
+    from bineval.models.stack import CallPolicy
+
+    return CallPolicy(
+        limits=Limits(
+            concurrency=values["concurrency"],
+            requests_per_minute=values["rpm"],
+            tokens_per_minute=values["tpm"],
+        ),
+        budget=Budget(max_calls=values["max_calls"], max_tokens=values["max_tokens"], max_cost_usd=values["max_cost"]),
+        notice=notice,
+    )
+
+
+def _add(command: _Command, *options: _Decorator) -> _Command:
+    return reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
+
+
+def _price(text: str) -> "Price":
+    from bineval.types import Price
+
+    try:
+        input_usd, output_usd = (float(part) for part in text.split(","))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} must be two numbers, such as 0.15,0.60", param_hint="--price") from None
+    if not (0 <= input_usd < float("inf") and 0 <= output_usd < float("inf")):
+        raise click.BadParameter(f"{text!r} must be two numbers of at least 0", param_hint="--price")
+    return Price(input_usd=input_usd, output_usd=output_usd)

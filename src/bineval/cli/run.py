@@ -1,0 +1,174 @@
+"""`bineval run`: asks every question of a checklist about every example."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bineval.cli.options import call_options, json_option, model_options, model_options_of, policy_of, store_option
+from bineval.cli.output import console, emit_json, say
+
+if TYPE_CHECKING:
+    from bineval.judging.forecast import Forecast
+    from bineval.judging.runs import Run
+    from bineval.methods.binary import Job
+    from bineval.store.database import Store
+
+EXIT_UNANSWERED = 4
+
+
+@click.command()
+@click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--checklist",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="YAML file with the questions.",
+)
+@click.option("--judge", required=True, metavar="MODEL", help="provider/model, such as openai/NAME or llamacpp/NAME.")
+@click.option("--name", help="Name of the run.  [default: made from data, checklist and judge]")
+@click.option(
+    "--mode",
+    type=click.Choice(["independent", "dimension", "all"]),
+    default="independent",
+    show_default=True,
+    help="One call per question, per dimension, or for all questions.",
+)
+@click.option("--evidence", is_flag=True, help="Ask for quotes, and check them against the text.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Ask each question so many times and report how often the answer flips.",
+)
+@click.option("--temperature", type=click.FloatRange(min=0), default=0.0, show_default=True)
+@click.option("--seed", type=int, help="Sent to models that take one; repeats add their number to it.")
+@click.option("--max-reply-tokens", type=click.IntRange(min=1), help="Cap of one reply.  [default: 400 an answer]")
+@click.option("--prompt", "prompts", multiple=True, metavar="NAME=FILE", help="Use FILE in place of a built-in prompt.")
+@click.option("--limit", type=click.IntRange(min=1), help="Judge only the first so many examples.")
+@click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the data file.")
+@click.option(
+    "--max-unanswered",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Largest share of unanswered questions that still exits with 0.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what the run would take, and make no call.")
+@store_option
+@json_option
+@call_options
+@model_options
+def run(
+    data: Path, checklist: Path, judge: str, name: str | None, store: str | None, dry_run: bool, as_json: bool,
+    **values: Any,
+) -> None:  # fmt: skip
+    """Ask every question of a checklist about every example of DATA.
+
+    DATA is JSONL, JSON, CSV or Parquet. The same command resumes a run that was interrupted; nothing is paid twice.
+
+    Exit codes: 0 finished, 1 error, 4 unanswered beyond --max-unanswered, 5 budget reached, 130 interrupted.
+    """
+    from bineval.environment import default_store
+    from bineval.store.database import Store
+
+    job = _job(data, checklist, judge, values)
+    place = store or default_store()
+    if dry_run:
+        with Store(_existing(place)) as database:
+            _show_forecast(job.forecast(database, name), as_json)
+        return
+    with Store(place) as database:
+        finished = execute_with_progress(job, database, name)
+        report(finished, as_json=as_json)
+        share, most = finished.status().unanswered_share, values["max_unanswered"]
+        if share > most:
+            say(f"{share:.1%} of the questions have no answer, more than --max-unanswered {most:g}")
+            click.get_current_context().exit(EXIT_UNANSWERED)
+
+
+def execute_with_progress(job: "Job", database: "Store", name: str | None) -> "Run":
+    """Runs a job and shows its progress on stderr."""
+    from dataclasses import replace
+
+    from bineval.cli.progress import RunProgress
+    from bineval.judging.runs import Run
+
+    with RunProgress(job.model.price) as progress:
+        policy = replace(job.options.policy, notice=progress.notice)
+        return Run(replace(job, options=replace(job.options, policy=policy)).execute(database, name, progress))
+
+
+def report(finished: "Run", *, as_json: bool) -> None:
+    """Shows the scores of a run: words on stderr, JSON on stdout when asked for."""
+    from bineval.cli.run_tables import print_header, print_questions, print_scores, summary_json
+    from bineval.judging.summary import summarize
+
+    rows, facts = summarize(finished), finished.question_facts()
+    if as_json:
+        emit_json(summary_json(finished, rows, facts))
+    screen = console(stderr=True)
+    print_header(finished, screen)
+    print_scores(rows, screen)
+    print_questions(finished, facts, screen)
+    say(f"To open an example: bineval show {finished.name}")
+
+
+def _job(data: Path, checklist: Path, judge: str, values: dict[str, Any]) -> "Job":
+    from bineval.io.checklists import load_checklist
+    from bineval.io.examples import read_examples
+    from bineval.judging.chat import ChatSettings
+    from bineval.methods.binary import Job, RunOptions
+    from bineval.models.catalog import open_model
+
+    options = model_options_of(values)
+    chat = ChatSettings(
+        mode=values["mode"],
+        evidence=values["evidence"],
+        temperature=values["temperature"],
+        seed=values["seed"],
+        max_tokens=values["max_reply_tokens"],
+        prompts=_prompts(values["prompts"]),
+    )
+    return Job(
+        source=str(data),
+        examples=read_examples(data, encoding=values["encoding"], warn=lambda text: say(f"warning: {text}")),
+        checklist=load_checklist(checklist),
+        model=open_model(judge, options),
+        options=RunOptions(
+            repeats=values["repeats"], limit=values["limit"], chat=chat, model=options, policy=policy_of(values)
+        ),
+    )
+
+
+def _prompts(pairs: tuple[str, ...]) -> dict[str, Path]:
+    prompts: dict[str, Path] = {}
+    for pair in pairs:
+        name, separator, path = pair.partition("=")
+        if not separator:
+            raise click.BadParameter(f"{pair!r} must be NAME=FILE", param_hint="--prompt")
+        prompts[name] = Path(path)
+    return prompts
+
+
+def _existing(store: str) -> str:
+    """The store, or an empty one in memory: a dry run leaves no file behind."""
+    return store if "://" in store or Path(store).exists() else "sqlite://"
+
+
+def _show_forecast(forecast: "Forecast", as_json: bool) -> None:
+    from dataclasses import asdict
+
+    if as_json:
+        emit_json(asdict(forecast))
+    least, most = forecast.output_tokens
+    say(f"{forecast.n_verdicts} verdicts to make: {forecast.n_calls} calls, {forecast.n_cached} from the reply cache")
+    say(f"about {forecast.input_tokens} tokens to read, {least} to {most} to write")
+    if forecast.cost_usd is None:
+        say("cost: unknown (give --price INPUT,OUTPUT in US dollars per million tokens)")
+    else:
+        say(f"cost: ${forecast.cost_usd[0]:.4f} to ${forecast.cost_usd[1]:.4f}")
+    if forecast.n_too_long:
+        say(f"{forecast.n_too_long} calls are too long for the model's context and would stay unanswered")
+    say("Failed calls and replies that have to be asked again come on top. Nothing was sent.")

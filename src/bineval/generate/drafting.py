@@ -1,0 +1,178 @@
+"""Asks a model for a list of entries, and asks again, a bounded number of times, for what is wrong with them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Generic
+
+from bineval.errors import ConfigError, ModelError
+from bineval.generate.replies import E, Form
+from bineval.hashing import Json, canonical_json
+from bineval.judging.json_text import without_reasoning
+from bineval.models.base import Model
+from bineval.templates import Prompt, load_prompt
+from bineval.types import Message, Reply, Request
+
+_VARIABLES = {
+    "requirements": frozenset({"task", "dimensions", "form"}),
+    "questions": frozenset({"task", "dimension", "requirements", "form"}),
+    "generate_again": frozenset({"faults", "form"}),
+}
+GENERATE_PROMPTS = tuple(_VARIABLES)
+
+_RAISE_CAP = 4
+_SHOWN_CHARS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GenerateSettings:
+    """How the generator asks.
+
+    Attributes:
+        max_rounds: How often each list may be asked for again when it has faults.
+        max_tokens: Cap of a reply; raised fourfold once when a reply is cut off.
+        temperature: None leaves it to the provider.
+        seed: Sent to providers that take one.
+        prompts: Files that take the place of built-in prompts, by name.
+        on_step: Told, in a few words, what is asked for next.
+    """
+
+    max_rounds: int = 2
+    max_tokens: int = 2_000
+    temperature: float | None = 0.0
+    seed: int | None = None
+    prompts: Mapping[str, Path] = field(default_factory=dict)
+    on_step: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fault(Generic[E]):
+    """One thing wrong with a draft.
+
+    Attributes:
+        message: What is wrong, told to the model.
+        entry: The entry to be replaced; None when something is missing.
+        grave: Whether it weighs more than any number of other faults.
+    """
+
+    message: str
+    entry: E | None = None
+    grave: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft(Generic[E]):
+    """The entries agreed on, perhaps with faults left, and how often the model was asked again."""
+
+    entries: tuple[E, ...]
+    n_rounds: int
+
+
+Check = Callable[[Sequence[E]], list[Fault[E]]]
+
+
+class Drafter:
+    """Gets lists of entries from a model."""
+
+    def __init__(self, model: Model, settings: GenerateSettings) -> None:
+        if unknown := sorted(settings.prompts.keys() - _VARIABLES.keys()):
+            raise ConfigError(f"the generator has no prompt {unknown[0]!r}; it has {', '.join(GENERATE_PROMPTS)}")
+        self.model, self.settings = model, settings
+        self._prompts: dict[str, Prompt] = {
+            name: load_prompt(name, path=settings.prompts.get(name), variables=variables)
+            for name, variables in _VARIABLES.items()
+        }
+
+    def provenance(self) -> dict[str, Json]:
+        """Model, parameters and prompts' hashes; after the calls also the parameters that the server refused."""
+        return {
+            "model": self.model.name,
+            "identity": dict(self.model.identity),
+            "parameters": {
+                "max_rounds": self.settings.max_rounds,
+                "max_tokens": self.settings.max_tokens,
+                "temperature": self.settings.temperature,
+                "seed": self.settings.seed,
+            },
+            "parameters_changed": dict(self.model.dropped_parameters()),
+            "prompts": {name: prompt.hash for name, prompt in self._prompts.items()},
+        }
+
+    def say(self, step: str) -> None:
+        """Tells whoever listens what comes next."""
+        if self.settings.on_step is not None:
+            self.settings.on_step(step)
+
+    def draft(self, prompt: str, values: Mapping[str, str], form: Form[E], check: Check[E]) -> Draft[E]:
+        """Asks for the list, and again for what `check` finds wrong with it, while that makes it better.
+
+        Entries without faults are never asked for again. A round that leaves no fewer faults is dropped and is the
+        last: at temperature 0 another would only repeat it.
+
+        Raises:
+            ModelError: A call failed, the model refused, or a reply was cut off by the token cap twice.
+        """
+        messages = self._prompts[prompt].fill({**values, "form": form.shape})
+        text = self._complete(messages, form.schema())
+        entries, faults = _checked(form.read(text), check)
+        n_rounds = 0
+        while faults and n_rounds < self.settings.max_rounds:
+            n_rounds += 1
+            said = canonical_json({form.key: [entry.model_dump() for entry in entries]}) if entries else _shown(text)
+            again = self._prompts["generate_again"].fill({"faults": _list_of(faults), "form": form.shape})
+            text = self._complete((*messages, Message(role="assistant", content=said), *again), form.schema(least=1))
+            faulty = [fault.entry for fault in faults]
+            kept = [entry for entry in entries if entry not in faulty]
+            mended, remaining = _checked([*kept, *form.read(text)], check)
+            if _weight(mended, remaining) >= _weight(entries, faults):
+                break
+            entries, faults = mended, remaining
+        return Draft(entries=tuple(entries), n_rounds=n_rounds)
+
+    def _complete(self, messages: tuple[Message, ...], schema: Mapping[str, Json]) -> str:
+        request = Request(
+            messages=messages,
+            max_tokens=self.settings.max_tokens,
+            temperature=self.settings.temperature,
+            seed=self.settings.seed,
+            schema=schema,
+        )
+        reply = self._answered(request)
+        if reply.finish_reason == "length":
+            request = replace(request, max_tokens=request.max_tokens * _RAISE_CAP)
+            reply = self._answered(request)
+        if reply.finish_reason == "length":
+            spent = " (spent on hidden reasoning)" if reply.reasoning and not reply.text.strip() else ""
+            raise ModelError(
+                f"the reply was cut off by the cap of {request.max_tokens} tokens{spent}; raise --max-reply-tokens",
+                model=self.model.name,
+            )
+        return reply.text
+
+    def _answered(self, request: Request) -> Reply:
+        reply = self.model.complete(request)
+        if reply.refusal is not None or reply.finish_reason == "refused":
+            said = reply.refusal or "content filter"
+            raise ModelError(f"the server refused to work on the task: {said}", model=self.model.name)
+        return reply
+
+
+def _checked(entries: Sequence[E], check: Check[E]) -> tuple[list[E], list[Fault[E]]]:
+    entries = list(dict.fromkeys(entries))
+    if entries:
+        return entries, check(entries)
+    return entries, [Fault(message="It held no JSON object of the form that was asked for.", grave=True)]
+
+
+def _weight(entries: Sequence[E], faults: Sequence[Fault[E]]) -> tuple[bool, int, int]:
+    """What to make smaller: having nothing at all, then grave faults, then others."""
+    n_grave = sum(fault.grave for fault in faults)
+    return not entries, n_grave, len(faults) - n_grave
+
+
+def _list_of(faults: Sequence[Fault[E]]) -> str:
+    return "\n".join(f"- {fault.message}" for fault in faults)
+
+
+def _shown(text: str) -> str:
+    return without_reasoning(text).strip()[:_SHOWN_CHARS] or "(nothing)"

@@ -1,0 +1,263 @@
+"""The chat judge: asks a language model for an explanation and then yes or no (BinEval, arXiv 2606.27226, section 3.2).
+
+It knows prompts and replies, and nothing about providers, stores or scores.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from bineval.errors import ConfigError, ModelBusyError, ModelError
+from bineval.hashing import Json
+from bineval.judging.evidence import verify_quotes
+from bineval.judging.forms import Form, SeveralForm, SingleForm
+from bineval.judging.json_text import without_reasoning
+from bineval.judging.parsing import Parsed, Reading
+from bineval.judging.rendering import example_text
+from bineval.models.base import Model
+from bineval.templates import Prompt, load_prompt
+from bineval.types import Answer, Example, Message, Question, Reason, Reply, Request, Usage, Verdict
+
+Mode = Literal["independent", "dimension", "all"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+_VARIABLES = {
+    "judge_one": frozenset({"example", "question", "violation", "form"}),
+    "judge_several": frozenset({"example", "questions", "form"}),
+    "judge_again": frozenset({"problem", "ids", "form"}),
+}
+JUDGE_PROMPTS = tuple(_VARIABLES)
+
+_TOKENS_PER_ANSWER = 400
+_MOST_TOKENS = 8_000
+_RAISE_CAP = 4
+_SHOWN_CHARS = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatSettings:
+    """How the chat judge asks.
+
+    Attributes:
+        mode: One call per question, per dimension, or for all questions.
+        evidence: Whether to ask for quotes, which are then checked against the text.
+        temperature: None leaves it to the provider.
+        seed: Sent to providers that take one; the repeat index is added to it.
+        max_tokens: Cap of a reply; None for 400 an answer. Raised fourfold once when a reply is cut off.
+        prompts: Files that take the place of built-in prompts, by name.
+    """
+
+    mode: Mode = "independent"
+    evidence: bool = False
+    temperature: float | None = 0.0
+    seed: int | None = None
+    max_tokens: int | None = None
+    prompts: Mapping[str, Path] = field(default_factory=dict)
+
+
+class ChatJudge:
+    """Asks a chat model; see `bineval.judging.base.Judge`.
+
+    A reply without a usable answer is asked again once (of several questions, only the missing ones). A reply that the
+    token cap cut off is asked again once with a higher cap. What is left then is unanswered, with the reason.
+    """
+
+    def __init__(self, model: Model, *, task: str | None = None, settings: ChatSettings | None = None) -> None:
+        self.model, self.task = model, task
+        self.chat = settings or ChatSettings()
+        if self.chat.mode not in MODES:
+            raise ConfigError(f"mode {self.chat.mode!r} must be one of {', '.join(MODES)}")
+        if unknown := sorted(self.chat.prompts.keys() - _VARIABLES.keys()):
+            raise ConfigError(f"the chat judge has no prompt {unknown[0]!r}; it has {', '.join(JUDGE_PROMPTS)}")
+        form = SingleForm if self.chat.mode == "independent" else SeveralForm
+        self._form: Form = form(evidence=self.chat.evidence)
+        self._prompts: dict[str, Prompt] = {
+            name: load_prompt(name, path=self.chat.prompts.get(name), variables=variables)
+            for name, variables in _VARIABLES.items()
+        }
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.model.name
+
+    @property
+    def max_concurrency(self) -> int | None:
+        """Limit of the model."""
+        return self.model.max_concurrency
+
+    @property
+    def settings(self) -> Mapping[str, Json]:
+        """Model, mode, parameters and the hashes of the prompts."""
+        return {
+            "kind": "chat",
+            "model": dict(self.model.identity),
+            "mode": self.chat.mode,
+            "evidence": self.chat.evidence,
+            "temperature": self.chat.temperature,
+            "seed": self.chat.seed,
+            "max_tokens": self.chat.max_tokens,
+            "prompts": {name: prompt.hash for name, prompt in self._prompts.items()},
+        }
+
+    def batches(self, questions: Sequence[Question]) -> list[list[Question]]:
+        """Splits by mode."""
+        if self.chat.mode == "independent":
+            return [[question] for question in questions]
+        if self.chat.mode == "all":
+            return [list(questions)]
+        groups: dict[str, list[Question]] = {}
+        for question in questions:
+            groups.setdefault(question.dimension, []).append(question)
+        return list(groups.values())
+
+    def parameters_changed(self) -> Mapping[str, str]:
+        """What the model's adapter dropped or replaced."""
+        return self.model.dropped_parameters()
+
+    def ask(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> list[Verdict]:
+        """Answers `questions` about `example`; see `Judge.ask`."""
+        talk = _Talk(self.model)
+        answers: dict[str, Parsed] = {}
+        request = self.first_request(example, questions, repeat=repeat)
+        pending: Sequence[Question] = questions
+        reason: Reason = "unparsed"
+        problem = ""
+        try:
+            for last in (False, True):
+                reply, reading = self._complete(talk, request, pending)
+                answers.update(reading.answers)
+                pending = [question for question in pending if question.id not in answers]
+                if not pending:
+                    break
+                problem = reading.problems[pending[0].id]
+                reason = _reason(reply)
+                if last or reason != "unparsed":
+                    problem = _account(reason, problem, reply)
+                    break
+                request = self._request_again(request, reply, pending, problem)
+        except ModelError as error:
+            if error.stops_run or isinstance(error, ModelBusyError):
+                raise
+            reason, problem = "error", str(error)
+        return self._verdicts(example, questions, answers, _Outcome(talk=talk, reason=reason, problem=problem))
+
+    def _complete(self, talk: "_Talk", request: Request, pending: Sequence[Question]) -> tuple[Reply, Reading]:
+        """Sends one request, and once more with a higher cap when the reply was cut off before its answer."""
+        reply = talk.send(request)
+        reading = self._form.read(reply.text, pending)
+        if reading.problems and reply.finish_reason == "length":
+            reply = talk.send(replace(request, max_tokens=request.max_tokens * _RAISE_CAP))
+            reading = self._form.read(reply.text, pending)
+        return reply, reading
+
+    def first_request(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> Request:
+        """The request that `ask` sends first."""
+        values = {"example": example_text(example, self.task), **self._form.values(questions)}
+        return Request(
+            messages=self._prompts[self._form.prompt].fill(values),
+            max_tokens=self.chat.max_tokens or min(_TOKENS_PER_ANSWER * len(questions), _MOST_TOKENS),
+            temperature=self.chat.temperature,
+            seed=None if self.chat.seed is None else self.chat.seed + repeat,
+            schema=self._form.schema(questions),
+            repeat=repeat,
+        )
+
+    def _request_again(self, request: Request, reply: Reply, pending: Sequence[Question], problem: str) -> Request:
+        values = {
+            "problem": problem,
+            "ids": ", ".join(question.id for question in pending),
+            "form": self._form.shape(pending),
+        }
+        said = Message(role="assistant", content=without_reasoning(reply.text).strip() or "(nothing)")
+        messages = (*request.messages, said, *self._prompts["judge_again"].fill(values))
+        return replace(request, messages=messages, schema=self._form.schema(pending))
+
+    def _verdicts(
+        self, example: Example, questions: Sequence[Question], answers: Mapping[str, Parsed], outcome: "_Outcome"
+    ) -> list[Verdict]:
+        talk = outcome.talk
+        verdicts = []
+        for question, usage in zip(questions, talk.usage.split(len(questions)), strict=True):
+            parsed = answers.get(question.id)
+            explanation, quotes = (parsed.explanation, parsed.quotes) if parsed else (outcome.problem, ())
+            answer, reason = _answer_or_reason(parsed, outcome.reason)
+            verdicts.append(
+                Verdict(
+                    answer=answer,
+                    reason=reason,
+                    explanation=explanation,
+                    evidence=verify_quotes(quotes, example),
+                    judge=self.name,
+                    usage=usage,
+                    cached=talk.all_cached,
+                    replies=tuple(talk.keys),
+                )
+            )
+        return verdicts
+
+
+class _Talk:
+    """The calls made for one batch: what was paid for them, and where their replies are kept."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.usage = Usage()
+        self.keys: list[str] = []
+        self._n_sent = self._n_cached = 0
+
+    @property
+    def all_cached(self) -> bool:
+        """Whether there was a call, and every reply came from the cache."""
+        return self._n_cached == self._n_sent > 0
+
+    def send(self, request: Request) -> Reply:
+        """Completes one request and books it."""
+        self._n_sent += 1
+        reply = self._model.complete(request)
+        if reply.cached:
+            self._n_cached += 1
+        else:
+            self.usage += reply.usage
+        if reply.key is not None:
+            self.keys.append(reply.key)
+        return reply
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Outcome:
+    """How asking ended: the calls, and why the questions without an answer have none."""
+
+    talk: _Talk
+    reason: Reason
+    problem: str
+
+
+def _answer_or_reason(parsed: Parsed | None, reason: Reason) -> tuple[Answer | None, Reason | None]:
+    if parsed is None:
+        return None, reason
+    if parsed.answer == "not_applicable":
+        return None, "not_applicable"
+    return parsed.answer, None
+
+
+def _reason(reply: Reply) -> Reason:
+    """Why a reply has no answer, as far as the server says."""
+    if reply.refusal is not None or reply.finish_reason == "refused":
+        return "refused"
+    if reply.finish_reason == "length":
+        return "truncated"
+    return "unparsed"
+
+
+def _account(reason: Reason, problem: str, reply: Reply) -> str:
+    """What a person needs to know about a question that stays without an answer."""
+    if reason == "refused":
+        return f"the server refused to answer: {reply.refusal or 'content filter'}"
+    if reason == "truncated":
+        spent = " on hidden reasoning" if reply.reasoning and not reply.text.strip() else ""
+        return (
+            f"the reply was cut off by the cap of {reply.usage.output_tokens} tokens{spent}; raise --max-reply-tokens"
+        )
+    return f"{problem}; the reply began: {reply.text[:_SHOWN_CHARS]!r}"

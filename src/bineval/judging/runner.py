@@ -1,0 +1,162 @@
+"""Asks a judge every question of a run that has no verdict yet, and saves the verdicts as they come."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from bineval.errors import BinevalError
+from bineval.judging.base import Judge
+from bineval.judging.crew import Crew, Outcome, Task
+from bineval.store.runs import PlacedRow, StoredRun
+from bineval.types import Checklist, Example, Usage, Verdict, VerdictRow
+
+_SAVE_AFTER_S = 0.5
+_SAVE_AFTER_ROWS = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """Where a run stands.
+
+    Attributes:
+        n_planned: Verdicts planned: examples x questions x repeats.
+        n_done: Verdicts there are, from earlier sittings too.
+        n_fresh: Verdicts of this sitting.
+        n_cached: Of these, the ones from the reply cache.
+        n_unanswered: Verdicts of this sitting without an answer, those that do not apply left out.
+        usage: Tokens and calls paid, earlier sittings included.
+        sitting: Tokens and calls paid in this sitting.
+    """
+
+    n_planned: int
+    n_done: int
+    n_fresh: int = 0
+    n_cached: int = 0
+    n_unanswered: int = 0
+    usage: Usage
+    sitting: Usage = field(default_factory=Usage)
+
+    def after(self, verdicts: Sequence[Verdict]) -> "Progress":
+        """Where the run stands after these verdicts too."""
+        paid = sum((verdict.usage for verdict in verdicts), Usage())
+        return replace(
+            self,
+            n_done=self.n_done + len(verdicts),
+            n_fresh=self.n_fresh + len(verdicts),
+            n_cached=self.n_cached + sum(verdict.cached for verdict in verdicts),
+            n_unanswered=self.n_unanswered + sum(is_unanswered(verdict) for verdict in verdicts),
+            usage=self.usage + paid,
+            sitting=self.sitting + paid,
+        )
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+def is_unanswered(verdict: Verdict) -> bool:
+    """Whether a verdict that should have an answer has none."""
+    return verdict.reason is not None and verdict.reason != "not_applicable"
+
+
+def execute(
+    run: StoredRun,
+    examples: Sequence[Example],
+    judge: Judge,
+    *,
+    repeats: int,
+    n_threads: int,
+    on_progress: ProgressCallback | None = None,
+) -> None:
+    """Completes a run that this process has claimed.
+
+    Whatever ends it early, every verdict received is saved first, and a note on the error says how many are kept.
+
+    Raises:
+        BinevalError: The judge can go no further (see `Judge.ask`), or the store fails.
+        KeyboardInterrupt: As it came; calls under way were waited for.
+    """
+    settled = run.settled if run.n_verdicts() else None
+    tasks = pending_tasks(run.checklist, examples, judge, repeats=repeats, settled=settled)
+    crew = Crew(judge, tasks, n_threads=n_threads)
+    book = _Book(run, len(examples) * len(run.checklist.questions) * repeats, on_progress)
+    try:
+        for outcome in crew.outcomes():
+            book.enter(outcome)
+    except KeyboardInterrupt:
+        crew.stop()
+        for outcome in crew.outcomes():
+            book.enter(outcome)
+        raise
+    except BinevalError as error:
+        book.save()
+        error.add_note(f"{book.progress.n_done} of {book.progress.n_planned} verdicts are kept in run {run.name}")
+        raise
+    finally:
+        book.save()
+
+
+def pending_tasks(
+    checklist: Checklist,
+    examples: Sequence[Example],
+    judge: Judge,
+    *,
+    repeats: int,
+    settled: Callable[[int], set[tuple[int, int]]] | None = None,
+) -> Iterator[Task]:
+    """Yields the tasks of a run that are not settled yet, example by example.
+
+    Args:
+        checklist: The questions.
+        examples: The examples, in the order of the data.
+        judge: Its batches are the tasks.
+        repeats: How many times each question is asked.
+        settled: For an example's position, `(question's position, repeat)` of what needs no further call; None when
+            nothing is settled.
+    """
+    place = {question.id: i for i, question in enumerate(checklist.questions)}
+    batches = judge.batches(checklist.questions)
+    for position, example in enumerate(examples):
+        done = settled(position) if settled else set()
+        for repeat in range(repeats):
+            for batch in batches:
+                missing = tuple((place[q.id], q) for q in batch if (place[q.id], repeat) not in done)
+                if missing:
+                    yield Task(position=position, example=example, questions=missing, repeat=repeat)
+
+
+class _Book:
+    """Collects outcomes, saves them every now and then, and tells the progress."""
+
+    def __init__(self, run: StoredRun, n_planned: int, on_progress: ProgressCallback | None) -> None:
+        self._run, self._on_progress = run, on_progress
+        self.progress = Progress(n_planned=n_planned, n_done=run.n_settled(), usage=run.usage())
+        self._rows: list[PlacedRow] = []
+        self._saved_at = time.monotonic()
+        self._tell()
+
+    def enter(self, outcome: Outcome) -> None:
+        """Books one outcome."""
+        task = outcome.task
+        for (place, question), verdict in zip(task.questions, outcome.verdicts, strict=True):
+            row = VerdictRow(
+                example_id=task.example.id,
+                question_id=question.id,
+                dimension=question.dimension,
+                repeat=task.repeat,
+                verdict=verdict,
+            )
+            self._rows.append(PlacedRow(position=task.position, question=place, row=row))
+        self.progress = self.progress.after(outcome.verdicts)
+        self._tell()
+        if len(self._rows) >= _SAVE_AFTER_ROWS or time.monotonic() - self._saved_at >= _SAVE_AFTER_S:
+            self.save()
+
+    def save(self) -> None:
+        """Saves what is not saved yet."""
+        rows, self._rows = self._rows, []
+        self._run.save(rows)
+        self._saved_at = time.monotonic()
+
+    def _tell(self) -> None:
+        if self._on_progress is not None:
+            self._on_progress(self.progress)

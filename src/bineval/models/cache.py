@@ -1,0 +1,70 @@
+"""Keeps every reply under a key of all that can change it, so that nothing is paid twice."""
+
+import threading
+from dataclasses import replace
+from typing import Protocol
+
+from bineval.hashing import Json, tagged_hash
+from bineval.models.base import Model, Wrapper
+from bineval.models.reply_json import reply_from_json, reply_to_json
+from bineval.types import Reply, Request
+
+
+class ReplyCache(Protocol):
+    """Where replies are kept; used by many threads at once."""
+
+    def get(self, key: str) -> tuple[dict[str, Json], bool] | None:
+        """Returns the reply and whether it was paid for by the present work and not yet counted; None when absent."""
+        ...
+
+    def put(self, key: str, reply: dict[str, Json]) -> None:
+        """Keeps a reply, durably before returning."""
+        ...
+
+
+class Cached(Wrapper):
+    """Answers from the cache where it can. Errors are never cached.
+
+    The key covers the model's identity, the whole request (messages, schema, sampling parameters, repeat index) and the
+    format version. Equal requests that run at the same time make one call.
+    """
+
+    def __init__(self, inner: Model, replies: ReplyCache) -> None:
+        super().__init__(inner)
+        self._replies = replies
+        self._under_way: dict[str, threading.Event] = {}
+        self._lock = threading.Lock()
+
+    def complete(self, request: Request) -> Reply:
+        """Returns the kept reply of an equal request, or asks the model and keeps what it says."""
+        key = reply_key(self.inner, request)
+        mine = threading.Event()
+        while (other := self._claim(key, mine)) is not mine:
+            other.wait()
+        try:
+            return self._look_up(key) or self._ask(key, request)
+        finally:
+            with self._lock:
+                del self._under_way[key]
+            mine.set()
+
+    def _claim(self, key: str, mine: threading.Event) -> threading.Event:
+        with self._lock:
+            return self._under_way.setdefault(key, mine)
+
+    def _look_up(self, key: str) -> Reply | None:
+        found = self._replies.get(key)
+        if found is None:
+            return None
+        value, own_work = found
+        return reply_from_json(value, key=key, cached=not own_work)
+
+    def _ask(self, key: str, request: Request) -> Reply:
+        reply = self.inner.complete(request)
+        self._replies.put(key, reply_to_json(reply))
+        return replace(reply, key=key)
+
+
+def reply_key(model: Model, request: Request) -> str:
+    """Key of the reply to `request` by `model`."""
+    return tagged_hash("reply/1", {"model": model.identity, "request": request.to_json()})

@@ -1,0 +1,200 @@
+"""`llamacpp/NAME-or-PATH.gguf`: a model file run in this process by llama.cpp (extra `local`)."""
+
+import importlib.util
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bineval.errors import MissingDependencyError, ModelRequestError
+from bineval.hashing import Json
+from bineval.models.catalog import ModelOptions
+from bineval.models.chat_tokens import ChatTokenizer
+from bineval.models.file_hash import file_sha256
+from bineval.models.registry import model_path
+from bineval.types import FinishReason, Price, Reply, Request, TokenLogprob, Usage
+
+if TYPE_CHECKING:
+    from llama_cpp import Llama
+
+_FIRST_CONTEXT = 4096
+_CONTEXT_STEP = 2048
+_BATCH_TOKENS = 512
+
+
+class LlamaCpp:
+    """A GGUF file in process.
+
+    One lock: a context holds one conversation, and the engine uses all cores for it. What a request shares with
+    the one before (rules, example) is not read again. The context grows to fit the request, up to what the model was
+    trained for; a request beyond that is refused, never cut.
+    """
+
+    max_concurrency = 1
+    price = Price(input_usd=0.0, output_usd=0.0)
+
+    def __init__(self, model: str, options: ModelOptions) -> None:
+        if importlib.util.find_spec("llama_cpp") is None:
+            raise MissingDependencyError("llama-cpp-python", "local", f"llamacpp/{model}")
+        self.name = f"llamacpp/{model}"
+        self._path = model_path(model)
+        self._lock = threading.Lock()
+        self._engine: _Engine | None = None
+
+    @property
+    def identity(self) -> Mapping[str, Json]:
+        """The provider and the file's SHA-256: the same file under another name is the same model."""
+        return {"provider": "llamacpp", "sha256": file_sha256(self._path)}
+
+    def dropped_parameters(self) -> Mapping[str, str]:
+        """Nothing: the engine takes every parameter."""
+        return {}
+
+    def count_tokens(self, request: Request) -> int:
+        """Tokens of the rendered messages, exactly.
+
+        Raises:
+            ModelRequestError: They leave no room for the reply in the model's context.
+        """
+        with self._lock:
+            engine = self._loaded()
+            return len(self._fitting(engine, request))
+
+    def complete(self, request: Request) -> Reply:
+        """Reads the messages and writes a reply; follows `request.schema` token by token."""
+        with self._lock:
+            engine = self._loaded()
+            return engine.reply(self._fitting(engine, request), request, model=self._path.name)
+
+    def _loaded(self) -> "_Engine":
+        if self._engine is None:
+            self._engine = _Engine(str(self._path))
+        return self._engine
+
+    def _fitting(self, engine: "_Engine", request: Request) -> list[int]:
+        tokens = engine.tokenizer.tokens(request.messages)
+        needed = len(tokens) + request.max_tokens
+        if needed > engine.largest_context:
+            raise ModelRequestError(
+                f"{len(tokens)} input tokens and up to {request.max_tokens} of reply do not fit its context of "
+                f"{engine.largest_context}; nothing was cut: use a model with a longer context, or shorten the text",
+                model=self.name,
+            )
+        return tokens
+
+
+class _Engine:
+    """The loaded file: a context that grows on demand, and the loop that writes a reply."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._llama = _load(path, _FIRST_CONTEXT)
+        self.tokenizer = ChatTokenizer(self._llama)
+        self.largest_context: int = _trained_context(self._llama)
+
+    def reply(self, tokens: list[int], request: Request, *, model: str) -> Reply:
+        self._grow(len(tokens) + request.max_tokens)
+        n_reused = self._shared_prefix(tokens)
+        written: list[int] = []
+        logprobs: list[TokenLogprob] = []
+        finish_reason: FinishReason = "length"
+        for token in self._generate(tokens, request):
+            if self.tokenizer.ends_turn(token):
+                finish_reason = "stop"
+                break
+            written.append(token)
+            if request.top_logprobs:
+                logprobs.append(self._logprob(token, request.top_logprobs))
+            if len(written) == request.max_tokens:
+                break
+        return Reply(
+            text=self.tokenizer.text(written),
+            logprobs=logprobs if request.top_logprobs else None,
+            finish_reason=finish_reason,
+            usage=Usage(input_tokens=len(tokens), output_tokens=len(written), cached_input_tokens=n_reused, calls=1),
+            model=model,
+            params_used={
+                "max_tokens": request.max_tokens,
+                "temperature": request.temperature,
+                "seed": request.seed,
+                "top_logprobs": request.top_logprobs,
+            },
+        )
+
+    def _generate(self, tokens: list[int], request: Request) -> Iterator[int]:
+        if request.seed is not None:
+            self._llama.set_seed(request.seed)
+        # Plain sampling: no cut of the distribution, so that repeats show how sure the model really is.
+        stream: Iterator[int] = self._llama.generate(
+            tokens,
+            temp=0.8 if request.temperature is None else request.temperature,
+            top_k=0,
+            top_p=1.0,
+            min_p=0.0,
+            grammar=None if request.schema is None else _grammar(json.dumps(request.schema)),
+        )
+        return stream
+
+    def _grow(self, n_tokens: int) -> None:
+        if n_tokens <= self._llama.n_ctx():
+            return
+        n_ctx = min(-(-n_tokens // _CONTEXT_STEP) * _CONTEXT_STEP, self.largest_context)
+        self._llama.close()
+        self._llama = _load(self._path, n_ctx)
+        self.tokenizer = ChatTokenizer(self._llama)
+
+    def _shared_prefix(self, tokens: list[int]) -> int:
+        """How many tokens at the beginning the engine has read already and will not read again."""
+        known = self._llama.input_ids[: self._llama.n_tokens]
+        n = min(len(known), len(tokens))
+        differs = np.flatnonzero(known[:n] != np.asarray(tokens[:n]))
+        shared = int(differs[0]) if len(differs) else n
+        return min(shared, len(tokens) - 1)
+
+    def _logprob(self, token: int, n_top: int) -> TokenLogprob:
+        """Log probabilities at the place where `token` was just chosen, before the schema's constraint."""
+        import llama_cpp
+
+        row = llama_cpp.llama_get_logits_ith(self._llama.ctx, -1)
+        logits = np.ctypeslib.as_array(row, shape=(self._llama.n_vocab(),)).astype(np.float64)
+        peak = logits.max()
+        logprobs = logits - peak - np.log(np.exp(logits - peak).sum())
+        top = np.argpartition(logprobs, -n_top)[-n_top:]
+        ranked = sorted(top, key=lambda i: -logprobs[i])
+        return TokenLogprob(
+            token=self.tokenizer.text([token]),
+            logprob=float(logprobs[token]),
+            top=tuple((self.tokenizer.text([int(i)]), float(logprobs[i])) for i in ranked),
+        )
+
+
+def _load(path: str, n_ctx: int) -> "Llama":
+    from llama_cpp import Llama
+
+    n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Llama(
+        model_path=path,
+        n_ctx=n_ctx,
+        n_batch=_BATCH_TOKENS,
+        n_threads=n_threads,
+        n_threads_batch=n_threads,
+        n_gpu_layers=-1,  # all layers on a GPU where the engine was built for one
+        verbose=False,
+    )
+
+
+def _trained_context(llama: "Llama") -> int:
+    import llama_cpp
+
+    return int(llama_cpp.llama_model_n_ctx_train(llama.model))
+
+
+@lru_cache(maxsize=64)
+def _grammar(schema: str) -> Any:  # noqa: ANN401 - the engine exports no name for the type
+    from llama_cpp.llama_grammar import LlamaGrammar
+
+    return LlamaGrammar.from_json_schema(schema, verbose=False)

@@ -1,0 +1,1 @@
+"""Numbers over examples, with their uncertainty."""

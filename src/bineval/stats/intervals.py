@@ -1,0 +1,64 @@
+"""Means over examples with 95 % intervals that respect groups (bootstrap over source documents, not items)."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bineval.types import Estimate
+
+_RESAMPLES = 2000
+_RESAMPLES_AT_ONCE = 100
+
+
+def mean_interval(items: Iterable[tuple[Hashable, float]], *, seed: int = 0) -> Estimate:
+    """Returns the mean of the values with a percentile bootstrap interval over their groups.
+
+    Items of one group (outputs for one source document) are not independent, so whole groups are resampled.
+
+    Args:
+        items: `(group, value)`; items without a group are their own group.
+        seed: The same seed and items give the same interval.
+
+    Returns:
+        `n` counts items. Without items the value is None. With a single group, or when all groups have the same mean
+        and size, there is no interval, and `method` says why.
+    """
+    sums: dict[Hashable, float] = defaultdict(float)
+    counts: dict[Hashable, int] = defaultdict(int)
+    for group, value in items:
+        sums[group] += value
+        counts[group] += 1
+    n = sum(counts.values())
+    if n == 0:
+        return Estimate(value=None, low=None, high=None, n=0, method="undefined: no items")
+    totals, sizes = np.array(list(sums.values())), np.array(list(counts.values()), dtype=float)
+    mean = float(totals.sum() / n)
+    if len(totals) == 1:
+        return Estimate(value=mean, low=None, high=None, n=n, method="no interval: one group")
+    if np.ptp(totals / sizes) < 1e-12:
+        return Estimate(value=mean, low=None, high=None, n=n, method="no interval: all groups are equal")
+    low, high = _bootstrap(totals, sizes, seed)
+    method = f"percentile bootstrap over {len(totals)} groups, {_RESAMPLES} resamples, 95 %"
+    return Estimate(value=mean, low=low, high=high, n=n, method=method)
+
+
+def _bootstrap(totals: NDArray[np.float64], sizes: NDArray[np.float64], seed: int) -> tuple[float, float]:
+    from scipy import stats
+
+    def ratio(sums: NDArray[np.float64], counts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+        means: NDArray[np.float64] = sums.sum(axis=axis) / counts.sum(axis=axis)
+        return means
+
+    result = stats.bootstrap(
+        (totals, sizes),
+        ratio,
+        paired=True,
+        vectorized=True,
+        n_resamples=_RESAMPLES,
+        batch=_RESAMPLES_AT_ONCE,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    )
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)

@@ -1,0 +1,256 @@
+"""Runs in the store: begin or find one, save its verdicts, read them back in order."""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from bineval.errors import StoreError, UnknownNameError
+from bineval.hashing import Json, canonical_json, tagged_hash
+from bineval.store.database import Store
+from bineval.store.rows import from_columns, to_columns
+from bineval.store.schema import examples, replies, run_examples, runs, verdicts
+from bineval.types import Checklist, Example, Usage, VerdictRow, checklist_from_json
+
+_EXAMPLES_AT_ONCE = 500
+_ROWS_AT_ONCE = 500
+_OTHER_HOST_GONE_AFTER_S = 300.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PlacedRow:
+    """A verdict row with the places of its example and question, which give the order of exports."""
+
+    position: int
+    question: int
+    row: VerdictRow
+
+
+class StoredRun:
+    """One run in an open store.
+
+    Attributes:
+        name: Its name, unique in the store.
+        identity: What a resumed run must share: hashes of data and checklist, judge, parameters.
+        facts: Versions, limits and parameters really used; may change between sittings.
+        checklist: The questions that were asked.
+    """
+
+    def __init__(self, store: Store, run_id: int) -> None:
+        self.store, self.id = store, run_id
+        with store.reading() as connection:
+            row = connection.execute(sa.select(runs).where(runs.c.id == run_id)).one()
+        self.name: str = row.name
+        self.identity: Mapping[str, Json] = json.loads(row.identity)
+        self.facts: dict[str, Json] = json.loads(row.facts)
+        content = json.loads(row.checklist)
+        self.checklist: Checklist = checklist_from_json(
+            content["name"], content["content"], provenance=content["provenance"]
+        )
+
+    def claim(self) -> None:
+        """Takes the run for this process, so that no two work on it at once.
+
+        Raises:
+            StoreError: Another process works on it.
+        """
+        with self.store.writing() as connection:
+            row = connection.execute(sa.select(runs.c.owner, runs.c.touched_at).where(runs.c.id == self.id)).one()
+            if row.owner is not None and row.owner != _me() and _is_alive(row.owner, row.touched_at):
+                raise StoreError(f"run {self.name!r} is being worked on by process {row.owner}: wait or stop it")
+            connection.execute(runs.update().where(runs.c.id == self.id).values(owner=_me(), touched_at=time.time()))
+
+    def save_facts(self) -> None:
+        """Saves the facts as they are now."""
+        self._update(facts=canonical_json(self.facts))
+
+    def release(self) -> None:
+        """Gives the run back, with its facts saved."""
+        self._update(owner=None, facts=canonical_json(self.facts))
+
+    def _update(self, **values: str | None) -> None:
+        with self.store.writing() as connection:
+            connection.execute(runs.update().where(runs.c.id == self.id).values(touched_at=time.time(), **values))
+
+    def add_examples(self, data: Sequence[Example]) -> None:
+        """Keeps the examples of the run; those that are there already stay."""
+        with self.store.reading() as connection:
+            n_there: int = connection.execute(self._count(run_examples)).scalar_one()
+        for start in range(n_there, len(data), _EXAMPLES_AT_ONCE):
+            self._add_block(start, data[start : start + _EXAMPLES_AT_ONCE])
+
+    def _add_block(self, start: int, block: Sequence[Example]) -> None:
+        values = [example.to_json() for example in block]
+        hashes = [tagged_hash("example/1", value) for value in values]
+        by_hash = dict(zip(hashes, values, strict=True))
+        with self.store.writing() as connection:
+            known = set(connection.execute(sa.select(examples.c.hash).where(examples.c.hash.in_(hashes))).scalars())
+            fresh = [{"hash": key, "data": json.dumps(value)} for key, value in by_hash.items() if key not in known]
+            if fresh:
+                connection.execute(examples.insert(), fresh)
+            connection.execute(
+                run_examples.insert(),
+                [{"run_id": self.id, "position": start + i, "hash": key} for i, key in enumerate(hashes)],
+            )
+
+    def examples(self) -> Iterator[Example]:
+        """Yields the examples in the order of the data."""
+        query = (
+            sa.select(examples.c.data)
+            .join(run_examples, run_examples.c.hash == examples.c.hash)
+            .where(run_examples.c.run_id == self.id)
+            .order_by(run_examples.c.position)
+        )
+        with self.store.reading() as connection:
+            for text in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query).scalars():
+                yield Example(**json.loads(text))
+
+    def save(self, rows: Iterable[PlacedRow]) -> None:
+        """Saves verdicts, all or none; one that was saved before is replaced."""
+        columns = [
+            {"run_id": self.id, "position": item.position, "question": item.question, **to_columns(item.row)}
+            for item in rows
+        ]
+        if not columns:
+            return
+        keys = [{f"k_{name}": row[name] for name in ("position", "question", "unit", "repeat")} for row in columns]
+        with self.store.writing() as connection:
+            connection.execute(_DELETE, [{"k_run": self.id, **key} for key in keys])
+            connection.execute(verdicts.insert(), columns)
+            connection.execute(runs.update().where(runs.c.id == self.id).values(touched_at=time.time()))
+
+    def rows(self) -> Iterator[VerdictRow]:
+        """Yields all verdicts in the order of data, checklist, sentence and repeat."""
+        query = (
+            sa.select(verdicts)
+            .where(verdicts.c.run_id == self.id)
+            .order_by(verdicts.c.position, verdicts.c.question, verdicts.c.unit, verdicts.c.repeat)
+        )
+        with self.store.reading() as connection:
+            for columns in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
+                yield from_columns(columns)
+
+    def settled(self, position: int) -> set[tuple[int, int]]:
+        """`(question's position, repeat)` of the verdicts of one example that need no further call.
+
+        A verdict that failed with an error is not settled: the same command asks it again.
+        """
+        query = sa.select(verdicts.c.question, verdicts.c.repeat).where(
+            verdicts.c.run_id == self.id, verdicts.c.position == position, _SETTLED
+        )
+        with self.store.reading() as connection:
+            return {(row.question, row.repeat) for row in connection.execute(query)}
+
+    def n_verdicts(self) -> int:
+        """Number of verdicts saved."""
+        with self.store.reading() as connection:
+            n: int = connection.execute(self._count(verdicts)).scalar_one()
+            return n
+
+    def n_settled(self) -> int:
+        """Number of verdicts that need no further call."""
+        with self.store.reading() as connection:
+            n: int = connection.execute(self._count(verdicts).where(_SETTLED)).scalar_one()
+            return n
+
+    def usage(self) -> Usage:
+        """Tokens and calls paid for the saved verdicts, over all sittings."""
+        names = ("input_tokens", "output_tokens", "cached_input_tokens", "calls")
+        sums = [sa.func.coalesce(sa.func.sum(verdicts.c[name]), 0) for name in names]
+        with self.store.reading() as connection:
+            row = connection.execute(sa.select(*sums).where(verdicts.c.run_id == self.id)).one()
+        return Usage(**dict(zip(names, map(int, row), strict=True)))
+
+    def uncounted_replies(self) -> set[str]:
+        """Keys of replies that this run paid for and that no settled verdict counts."""
+        with self.store.reading() as connection:
+            paid = set(connection.execute(sa.select(replies.c.key).where(replies.c.run_id == self.id)).scalars())
+            counted = connection.execute(
+                sa.select(verdicts.c.replies).where(verdicts.c.run_id == self.id, _SETTLED)
+            ).scalars()
+            for keys in counted:
+                paid.difference_update(keys.split())
+        return paid
+
+    def _count(self, table: sa.Table) -> sa.Select[int]:
+        return sa.select(sa.func.count()).select_from(table).where(table.c.run_id == self.id)
+
+
+_SETTLED = sa.or_(verdicts.c.reason.is_(None), verdicts.c.reason != "error")
+
+_DELETE = verdicts.delete().where(
+    verdicts.c.run_id == sa.bindparam("k_run"),
+    verdicts.c.position == sa.bindparam("k_position"),
+    verdicts.c.question == sa.bindparam("k_question"),
+    verdicts.c.unit == sa.bindparam("k_unit"),
+    verdicts.c.repeat == sa.bindparam("k_repeat"),
+)
+
+
+def find_run(store: Store, name: str) -> StoredRun:
+    """Returns the run called `name`.
+
+    Raises:
+        UnknownNameError: There is none.
+    """
+    with store.reading() as connection:
+        run_id = connection.execute(sa.select(runs.c.id).where(runs.c.name == name)).scalar()
+    if run_id is None:
+        raise UnknownNameError(f"run in {store.place}", name, run_names(store))
+    return StoredRun(store, run_id)
+
+
+def run_names(store: Store) -> list[str]:
+    """Names of all runs, the one worked on last first."""
+    with store.reading() as connection:
+        return list(connection.execute(sa.select(runs.c.name).order_by(runs.c.touched_at.desc())).scalars())
+
+
+def begin_run(
+    store: Store, name: str, *, identity: Mapping[str, Json], facts: Mapping[str, Json], checklist: Checklist
+) -> StoredRun:
+    """Makes the run called `name`; the name must be free."""
+    content = {"name": checklist.name, "content": checklist.to_json(), "provenance": dict(checklist.provenance)}
+    with store.writing() as connection:
+        run_id = connection.execute(
+            runs.insert().returning(runs.c.id),
+            {
+                "name": name,
+                "identity": canonical_json(identity),
+                "facts": canonical_json(facts),
+                "checklist": json.dumps(content),
+                "touched_at": time.time(),
+            },
+        ).scalar_one()
+    return StoredRun(store, run_id)
+
+
+def delete_run(run: StoredRun) -> None:
+    """Deletes a run with its verdicts; the replies it paid for stay in the cache."""
+    with run.store.writing() as connection:
+        connection.execute(verdicts.delete().where(verdicts.c.run_id == run.id))
+        connection.execute(run_examples.delete().where(run_examples.c.run_id == run.id))
+        connection.execute(replies.update().where(replies.c.run_id == run.id).values(run_id=None))
+        connection.execute(runs.delete().where(runs.c.id == run.id))
+
+
+def _me() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+def _is_alive(owner: str, touched_at: float) -> bool:
+    """Whether the process that owns a run still works on it; of another host only its last sign of life is known."""
+    host, _, pid = owner.rpartition(":")
+    if host != socket.gethostname():
+        return time.time() - touched_at < _OTHER_HOST_GONE_AFTER_S
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,99 @@
+"""The tables of the store, and the steps from each version of them to the next."""
+
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from bineval.errors import StoreError
+
+WHOLE_OUTPUT = -1
+"""Value of `verdicts.unit` for a question asked of the whole output; part of a key, so it cannot be null."""
+
+metadata = sa.MetaData()
+
+store_version = sa.Table("store_version", metadata, sa.Column("version", sa.Integer, primary_key=True))
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(400), nullable=False, unique=True),
+    sa.Column("identity", sa.Text, nullable=False),  # JSON: what a resumed run must share
+    sa.Column("facts", sa.Text, nullable=False),  # JSON: versions, limit, parameters really used, …
+    sa.Column("checklist", sa.Text, nullable=False),  # JSON
+    sa.Column("owner", sa.String(200)),  # host:pid of the process that works on it now
+    sa.Column("touched_at", sa.Float, nullable=False),  # seconds since 1970, UTC
+)
+
+examples = sa.Table(
+    "examples",
+    metadata,
+    sa.Column("hash", sa.String(64), primary_key=True),
+    sa.Column("data", sa.Text, nullable=False),  # JSON; shared by all runs over the same example
+)
+
+run_examples = sa.Table(
+    "run_examples",
+    metadata,
+    sa.Column("run_id", sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("hash", sa.ForeignKey("examples.hash"), nullable=False),
+)
+
+verdicts = sa.Table(
+    "verdicts",
+    metadata,
+    sa.Column("run_id", sa.ForeignKey("runs.id"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),  # of the example
+    sa.Column("question", sa.Integer, primary_key=True, autoincrement=False),  # its position in the checklist
+    sa.Column("unit", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("repeat", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("example_id", sa.Text, nullable=False),
+    sa.Column("question_id", sa.Text, nullable=False),
+    sa.Column("dimension", sa.Text, nullable=False),
+    sa.Column("answer", sa.String(3)),
+    sa.Column("reason", sa.String(20)),
+    sa.Column("probability", sa.Float),
+    sa.Column("explanation", sa.Text),
+    sa.Column("evidence", sa.Text),  # JSON, null when there is none
+    sa.Column("judge", sa.Text, nullable=False),
+    sa.Column("cached", sa.Boolean, nullable=False),
+    sa.Column("input_tokens", sa.Integer, nullable=False),
+    sa.Column("output_tokens", sa.Integer, nullable=False),
+    sa.Column("cached_input_tokens", sa.Integer, nullable=False),
+    sa.Column("calls", sa.Integer, nullable=False),
+    sa.Column("replies", sa.Text, nullable=False),  # keys in the table replies, separated by spaces
+)
+
+replies = sa.Table(
+    "replies",
+    metadata,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("run_id", sa.Integer, index=True),  # the run that paid for it; null outside runs
+    sa.Column("reply", sa.Text, nullable=False),  # JSON
+)
+
+# Step i leads from version i to version i + 1. Released steps are never edited.
+_STEPS: tuple[Callable[[sa.Connection], None], ...] = (metadata.create_all,)
+
+
+def migrate(connection: sa.Connection, place: str) -> None:
+    """Brings the store to the present version, whatever older version it has; empty is version 0.
+
+    Raises:
+        StoreError: The store was written by a newer bineval.
+    """
+    version = 0
+    if sa.inspect(connection).has_table(store_version.name):
+        version = connection.execute(sa.select(sa.func.max(store_version.c.version))).scalar() or 0
+    if version > len(_STEPS):
+        raise StoreError(
+            f"{place}: written by a newer bineval (store version {version}, this one reads up to {len(_STEPS)}); "
+            "upgrade bineval or use another --store"
+        )
+    if version == len(_STEPS):
+        return
+    for step in _STEPS[version:]:
+        step(connection)
+    connection.execute(store_version.delete())
+    connection.execute(store_version.insert().values(version=len(_STEPS)))
