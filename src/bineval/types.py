@@ -154,7 +154,7 @@ class Checklist:
         }
 
 
-def checklist_from_json(name: str, value: Mapping[str, Json], provenance: Mapping[str, Json] | None = None) -> Checklist:
+def checklist_from_json(name: str, value: Mapping[str, Json], *, provenance: Mapping[str, Json]) -> Checklist:
     """Rebuilds a checklist from `Checklist.to_json`."""
     data = cast(Mapping[str, Any], value)
 
@@ -170,7 +170,7 @@ def checklist_from_json(name: str, value: Mapping[str, Json], provenance: Mappin
             for key, item in data["dimensions"].items()
         },
         questions=tuple(Question(**item) for item in data["questions"]),
-        provenance=provenance or {},
+        provenance=provenance,
     )
 
 
