@@ -62,10 +62,17 @@ class Fault(Generic[E]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draft(Generic[E]):
-    """The entries agreed on, perhaps with faults left, and how often the model was asked again."""
+    """What came of asking.
+
+    Attributes:
+        entries: The list, perhaps with faults left.
+        n_rounds: How often the model was asked again.
+        first_reply: Its first reply, which may hold more than the list.
+    """
 
     entries: tuple[E, ...]
     n_rounds: int
+    first_reply: str
 
 
 Check = Callable[[Sequence[E]], list[Fault[E]]]
@@ -113,7 +120,7 @@ class Drafter:
             ModelError: A call failed, the model refused, or a reply was cut off by the token cap twice.
         """
         messages = self._prompts[prompt].fill({**values, "form": form.shape})
-        text = self._complete(messages, form.schema())
+        text = first_reply = self._complete(messages, form.schema())
         entries, faults = _checked(form.read(text), check)
         n_rounds = 0
         while faults and n_rounds < self.settings.max_rounds:
@@ -127,7 +134,7 @@ class Drafter:
             if _weight(mended, remaining) >= _weight(entries, faults):
                 break
             entries, faults = mended, remaining
-        return Draft(entries=tuple(entries), n_rounds=n_rounds)
+        return Draft(entries=tuple(entries), n_rounds=n_rounds, first_reply=first_reply)
 
     def _complete(self, messages: tuple[Message, ...], schema: Mapping[str, Json]) -> str:
         request = Request(

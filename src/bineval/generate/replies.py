@@ -1,7 +1,7 @@
 """The replies of the generator: the forms they are asked for in, and the entries that are read from them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Generic, TypeVar
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -9,27 +9,22 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from bineval.hashing import Json
 from bineval.judging.json_text import json_values
 
-# Caps keep a small model that repeats itself from filling its whole token cap.
-_MAX_CHARS = 300
+# Caps on entries keep a small model that repeats itself from filling its token cap. None on the length of texts: the
+# grammars that local engines make of them are an order of magnitude slower.
+_MAX_REQUIREMENTS = 40
 _MIN_DIMENSIONS, _MAX_DIMENSIONS = 2, 6
-_MAX_REQUIREMENTS = 12
 _SPARE_QUESTIONS = 3
 
 
 def _text(value: object) -> object:
-    """Takes `{"text": "…"}`, a one-element list or a number where a text was asked for."""
-    if isinstance(value, Mapping):
-        value = next((value[key] for key in ("text", "requirement", "sentence") if key in value), value)
+    """Takes a one-element list, or a number, where a text was asked for."""
     if isinstance(value, list) and value:
         value = value[0]
     return " ".join(str(value).split()) if isinstance(value, str | int) else value
 
 
-def _texts(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
 _Text = Annotated[str, BeforeValidator(_text), Field(pattern=r"\w")]
+_OptionalText = Annotated[str | None, BeforeValidator(_text)]
 
 
 class Entry(BaseModel):
@@ -38,23 +33,31 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class DimensionEntry(Entry):
-    """A dimension and the requirements under it."""
+class RequirementEntry(Entry):
+    """A requirement and the dimension it belongs to."""
+
+    text: Annotated[_Text, Field(validation_alias=AliasChoices("text", "requirement"))]
+    dimension: _Text
+
+
+class DescriptionEntry(Entry):
+    """What a dimension that the model chose means."""
 
     name: _Text
-    description: Annotated[str | None, BeforeValidator(_text)] = None
-    requirements: Annotated[tuple[_Text, ...], BeforeValidator(_texts)]
+    description: _Text
 
 
 class QuestionEntry(Entry):
     """A question, the id of the requirement it checks, and an example of "no"."""
 
-    requirement: Annotated[str | None, BeforeValidator(_text)] = None
+    requirement: _OptionalText = None
     question: Annotated[_Text, Field(validation_alias=AliasChoices("question", "text"))]
-    violation: Annotated[str | None, BeforeValidator(_text)] = None
+    violation: _OptionalText = None
 
 
 E = TypeVar("E", bound=Entry)
+
+_STRING: dict[str, Json] = {"type": "string"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +71,7 @@ class Form(Generic[E]):
         item: An entry as a JSON schema.
         least: Fewest entries of a first reply.
         most: Most entries of a reply.
+        beside: JSON schemas of what is asked for beside the list, by key.
     """
 
     key: str
@@ -76,38 +80,38 @@ class Form(Generic[E]):
     item: Mapping[str, Json]
     least: int
     most: int
+    beside: Mapping[str, Json] = field(default_factory=dict)
 
     def schema(self, *, least: int | None = None) -> Mapping[str, Json]:
         """The form as a JSON schema; `least` takes the place of the form's own."""
-        return _object({self.key: _list(self.item, self.least if least is None else least, self.most)})
+        entries = _list(self.item, self.least if least is None else least, self.most)
+        return _object({self.key: entries, **self.beside})
 
     def read(self, text: str) -> list[E]:
-        """Returns every usable entry of a reply, at any depth, each once; placeholders and broken ones are left out."""
-        found = (self._entry(item) for value in json_values(text) for item in _objects(value))
-        return list(dict.fromkeys(entry for entry in found if entry is not None))
-
-    def _entry(self, item: Mapping[str, Json]) -> E | None:
-        try:
-            return self.entry.model_validate(item)
-        except ValidationError:
-            return None
+        """Returns the usable entries of a reply."""
+        return read_entries(text, self.entry)
 
 
-def requirements_form(dimensions: Sequence[str]) -> Form[DimensionEntry]:
-    """The form of step 1; `dimensions` are the names to choose from, empty when the model names its own."""
-    name: Json = {"type": "string", "enum": list(dimensions)} if dimensions else _string()
-    entry: dict[str, Json] = {"name": name}
-    if not dimensions:
-        entry["description"] = _string()
-    entry["requirements"] = _list(_string(), 1, _MAX_REQUIREMENTS)
-    description = "" if dimensions else '"description": "...", '
+def read_entries(text: str, kind: type[E]) -> list[E]:
+    """Returns every usable entry of a reply, at any depth, each once; placeholders and broken ones are left out."""
+    found = (_entry(item, kind) for value in json_values(text) for item in _objects(value))
+    return list(dict.fromkeys(entry for entry in found if entry is not None))
+
+
+def requirements_form(dimensions: Sequence[str]) -> Form[RequirementEntry]:
+    """The form of step 1; `dimensions` are the names to choose from, empty when the model names and describes its own."""
+    list_shape = '"requirements": [{"text": "...", "dimension": "..."}, ...]'
+    described = '"dimensions": [{"name": "...", "description": "..."}, ...]'
+    own = _list(_object({"name": _STRING, "description": _STRING}), _MIN_DIMENSIONS, _MAX_DIMENSIONS)
+    name: Json = {"type": "string", "enum": list(dimensions)} if dimensions else _STRING
     return Form(
-        key="dimensions",
-        entry=DimensionEntry,
-        shape=f'{{"dimensions": [{{"name": "...", {description}"requirements": ["...", "..."]}}, ...]}}',
-        item=_object(entry),
-        least=len(dimensions) or _MIN_DIMENSIONS,
-        most=len(dimensions) or _MAX_DIMENSIONS,
+        key="requirements",
+        entry=RequirementEntry,
+        shape=f"{{{list_shape}}}" if dimensions else f"{{{list_shape}, {described}}}",
+        item=_object({"text": _STRING, "dimension": name}),
+        least=max(1, len(dimensions)),
+        most=_MAX_REQUIREMENTS,
+        beside={} if dimensions else {"dimensions": own},
     )
 
 
@@ -115,8 +119,8 @@ def questions_form(requirement_ids: Sequence[str]) -> Form[QuestionEntry]:
     """The form of step 2; each question names one of `requirement_ids`."""
     entry: dict[str, Json] = {
         "requirement": {"type": "string", "enum": list(requirement_ids)},
-        "question": _string(),
-        "violation": _string(),
+        "question": _STRING,
+        "violation": _STRING,
     }
     return Form(
         key="questions",
@@ -128,6 +132,13 @@ def questions_form(requirement_ids: Sequence[str]) -> Form[QuestionEntry]:
     )
 
 
+def _entry(item: Mapping[str, Json], kind: type[E]) -> E | None:
+    try:
+        return kind.model_validate(item)
+    except ValidationError:
+        return None
+
+
 def _objects(value: Json) -> Iterator[Mapping[str, Json]]:
     """Yields the objects in `value`, at any depth, outermost first; keys in lower case."""
     if isinstance(value, dict):
@@ -136,10 +147,6 @@ def _objects(value: Json) -> Iterator[Mapping[str, Json]]:
     if isinstance(value, list):
         for part in value:
             yield from _objects(part)
-
-
-def _string() -> dict[str, Json]:
-    return {"type": "string", "maxLength": _MAX_CHARS}
 
 
 def _list(items: Json, least: int, most: int) -> dict[str, Json]:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bineval.generate.drafting import Drafter, Fault
-from bineval.generate.replies import DimensionEntry, requirements_form
+from bineval.generate.drafting import Draft, Drafter, Fault
+from bineval.generate.replies import DescriptionEntry, RequirementEntry, read_entries, requirements_form
 from bineval.hashing import Json
 from bineval.judging.fencing import fence
 from bineval.types import OVERALL, Dimension
@@ -55,29 +55,28 @@ def find_requirements(task: str, given: Mapping[str, Dimension], drafter: Drafte
         ModelError: See `Drafter.draft`.
     """
 
-    def check(entries: Sequence[DimensionEntry]) -> list[Fault[DimensionEntry]]:
-        texts = _by_dimension(entries, given)
-        faults: list[Fault[DimensionEntry]] = [
-            Fault(message=f"There is no requirement under the dimension {name!r}.", grave=True)
+    def check(entries: Sequence[RequirementEntry]) -> list[Fault[RequirementEntry]]:
+        covered = {_name(entry.dimension, given) for entry in entries}
+        missing = [
+            Fault[RequirementEntry](message=f'There is no requirement under the dimension "{name}".', grave=True)
             for name in given
-            if not texts.get(name)
+            if name not in covered
         ]
-        if not any(texts.values()):
-            faults.append(Fault(message="There is no requirement at all.", grave=True))
-        for entry in entries:
-            if given and _name(entry, given) not in given:
-                message = f"There is no dimension {entry.name!r}; the dimensions are: {', '.join(given)}."
-                faults.append(Fault(message=message, entry=entry))
-        return faults
+        strange = [
+            Fault(message=f'"{entry.text}" is under "{entry.dimension}"; use {" or ".join(given)}.', entry=entry)
+            for entry in entries
+            if given and _name(entry.dimension, given) not in given
+        ]
+        return missing + strange
 
     values = {"task": fence("TASK", task), "dimensions": _described(given)}
     draft = drafter.draft("requirements", values, requirements_form(list(given)), check)
-    texts = _by_dimension(draft.entries, given)
-    for name, dimension in given.items():
-        if not texts.get(name) and dimension.description:
-            texts[name] = [dimension.description]
-    dimensions = dict(given) or _own_dimensions(draft.entries, texts)
-    rows = [(text, name if name in dimensions else None) for name, group in texts.items() for text in group]
+    dimensions = dict(given) or _own_dimensions(draft)
+    rows = _rows(draft.entries, dimensions)
+    covered = {name for _, name in rows}
+    rows += [(d.description, name) for name, d in given.items() if d.description and name not in covered]
+    order = [*dimensions, None]
+    rows.sort(key=lambda row: order.index(row[1]))
     return Plan(
         dimensions=dimensions,
         requirements=tuple(
@@ -98,26 +97,25 @@ def _described(given: Mapping[str, Dimension]) -> str:
     return fence("DIMENSIONS", "\n".join(describe_dimension(name, dimension) for name, dimension in given.items()))
 
 
-def _by_dimension(entries: Sequence[DimensionEntry], given: Mapping[str, Dimension]) -> dict[str, list[str]]:
-    """The requirements' texts by dimension, given dimensions first; a text that stands twice is kept once."""
-    groups: dict[str, list[str]] = {name: [] for name in given}
-    seen: set[str] = set()
+def _rows(entries: Sequence[RequirementEntry], dimensions: Mapping[str, Dimension]) -> list[tuple[str, str | None]]:
+    """Text and dimension of each requirement; a text that stands twice is kept once."""
+    rows: dict[str, tuple[str, str | None]] = {}
     for entry in entries:
-        group = groups.setdefault(_name(entry, given), [])
-        for text in (_MARK.sub("", text) for text in entry.requirements):
-            if text.casefold() not in seen:
-                seen.add(text.casefold())
-                group.append(text)
-    return groups
+        text, name = _MARK.sub("", entry.text), _name(entry.dimension, dimensions)
+        rows.setdefault(text.casefold(), (text, name if name in dimensions else None))
+    return list(rows.values())
 
 
-def _own_dimensions(entries: Sequence[DimensionEntry], texts: Mapping[str, list[str]]) -> dict[str, Dimension]:
-    descriptions = {_name(entry, {}): entry.description for entry in reversed(entries)}
-    return {name: Dimension(description=descriptions[name]) for name, group in texts.items() if group}
+def _own_dimensions(draft: Draft[RequirementEntry]) -> dict[str, Dimension]:
+    """The dimensions that the model's requirements name, in that order, with its descriptions."""
+    described = read_entries(draft.first_reply, DescriptionEntry)
+    descriptions = {_name(entry.name, {}): entry.description for entry in described}
+    names = dict.fromkeys(_name(entry.dimension, {}) for entry in draft.entries)
+    return {name: Dimension(description=descriptions.get(name)) for name in names}
 
 
-def _name(entry: DimensionEntry, given: Mapping[str, Dimension]) -> str:
-    """The given name that is meant, or, where the model names its own, a name fit for a command line."""
-    same = (name for name in given if name.casefold() == entry.name.casefold())
-    own = "-".join(re.findall(r"\w+", entry.name.casefold()))
+def _name(said: str, known: Mapping[str, Dimension]) -> str:
+    """The known name that is meant, or else one fit for a command line."""
+    same = (name for name in known if name.casefold() == said.casefold())
+    own = "-".join(re.findall(r"\w+", said.casefold()))
     return next(same, f"{own}-quality" if own == OVERALL else own)
