@@ -1,4 +1,4 @@
-"""The only place that reads the process environment: cache folder, store, keys."""
+"""The only place that reads or sets the process environment: cache folder, store, keys, defaults of libraries."""
 
 import os
 from pathlib import Path
@@ -20,3 +20,8 @@ def default_store() -> str:
 def api_key(variable: str) -> str | None:
     """The key in environment variable `variable`, or None when it is unset or empty."""
     return os.environ.get(variable) or None
+
+
+def set_default(variable: str, value: str) -> None:
+    """Sets an environment variable for libraries that read it when they are loaded, unless the user has set it."""
+    os.environ.setdefault(variable, value)

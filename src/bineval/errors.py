@@ -23,6 +23,8 @@ A message says what happened, to which file, model or question, and what to do. 
 import difflib
 from collections.abc import Iterable
 
+_MOST_NAMES_LISTED = 20
+
 
 class BinevalError(Exception):
     """Base of all errors that bineval raises on purpose."""
@@ -37,13 +39,18 @@ class TemplateError(ConfigError):
 
 
 class UnknownNameError(ConfigError):
-    """A name that should be one of a known set is not."""
+    """A name that should be one of a known set is not; `where` says in which file, store or run it should be."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, where: str | None = None) -> None:
         self.kind, self.name, self.known = kind, name, sorted(known)
         near = difflib.get_close_matches(name, self.known, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(self.known) or 'none'}"
-        super().__init__(f"unknown {kind} {name!r}; {hint}")
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {self._listed()}"
+        super().__init__(f"unknown {kind} {name!r}{f' in {where}' if where else ''}; {hint}")
+
+    def _listed(self) -> str:
+        shown = ", ".join(self.known[:_MOST_NAMES_LISTED]) or "none"
+        n_more = len(self.known) - _MOST_NAMES_LISTED
+        return f"{shown} and {n_more} more" if n_more > 0 else shown
 
 
 class MissingDependencyError(BinevalError, ImportError):

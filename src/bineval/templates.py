@@ -17,7 +17,7 @@ It is filled by `string.Template.substitute`: values are never read as templates
 import re
 import string
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -66,31 +66,31 @@ class Prompt:
             return tuple(Message(role=role, content=template.substitute(values)) for role, template in self.sections)
         except KeyError:
             missing = sorted(self.variables - values.keys())
-            raise TemplateError(f"prompt {self.name}: no value for ${', $'.join(missing)}") from None
+            raise TemplateError(f"prompt {self.name}: no value for {_listed(missing)}") from None
 
 
-def load_prompt(name: str, *, path: Path | None = None, variables: frozenset[str]) -> Prompt:
+def load_prompt(
+    name: str, *, path: Path | None = None, variables: frozenset[str], required: frozenset[str] = frozenset()
+) -> Prompt:
     """Loads the built-in prompt `name`, or a user's file that takes its place.
 
     Args:
         name: Name of a built-in prompt.
         path: File to read instead of the built-in one.
         variables: What the caller can fill; a placeholder outside them is an error now, not when judging.
+        required: Those of them that the file must use.
 
     Raises:
         UnknownNameError: There is no built-in prompt of that name.
-        TemplateError: The file is malformed or uses a variable that nobody fills.
+        TemplateError: The file is malformed, uses a variable that nobody fills, or lacks a required one.
     """
-    if path is not None:
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise TemplateError(f"{path}: cannot be read as a prompt: {error}") from error
-        return _parse(name, text, place=str(path), variables=variables)
-    file = resources.files("bineval") / "prompts" / f"{name}.md"
-    if not file.is_file():
-        raise UnknownNameError("prompt", name, builtin_prompts())
-    return _parse(name, file.read_text(encoding="utf-8"), place=f"prompts/{name}.md", variables=variables)
+    place, text = _read(name, path)
+    prompt = _parse(name, text, place=place)
+    if unknown := sorted(prompt.variables - variables):
+        raise TemplateError(f"{place}: unknown variable {_listed(unknown)}; available: {_listed(sorted(variables))}")
+    if missing := sorted(required - prompt.variables):
+        raise TemplateError(f"{place}: must use {_listed(missing)}")
+    return prompt
 
 
 def builtin_prompts() -> list[str]:
@@ -99,7 +99,24 @@ def builtin_prompts() -> list[str]:
     return sorted(entry.name.removesuffix(".md") for entry in folder.iterdir() if entry.name.endswith(".md"))
 
 
-def _parse(name: str, text: str, *, place: str, variables: frozenset[str]) -> Prompt:
+def _read(name: str, path: Path | None) -> tuple[str, str]:
+    """Place and text of a prompt file."""
+    if path is not None:
+        try:
+            return str(path), path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise TemplateError(f"{path}: cannot be read as a prompt: {error}") from error
+    file = resources.files("bineval") / "prompts" / f"{name}.md"
+    if not file.is_file():
+        raise UnknownNameError("prompt", name, builtin_prompts())
+    return f"prompts/{name}.md", file.read_text(encoding="utf-8")
+
+
+def _listed(variables: Sequence[str]) -> str:
+    return ", ".join(f"${name}" for name in variables)
+
+
+def _parse(name: str, text: str, *, place: str) -> Prompt:
     parts = text.split("+++\n", 2)
     if len(parts) != 3 or parts[0].strip():
         raise TemplateError(f"{place}: must begin with TOML front matter between two lines of +++")
@@ -110,18 +127,13 @@ def _parse(name: str, text: str, *, place: str, variables: frozenset[str]) -> Pr
     reply: ReplyKind | None = next((kind for kind in _REPLY_KINDS if kind == front.get("reply")), None)
     if reply is None or not isinstance(front.get("source"), str):
         raise TemplateError(f'{place}: front matter needs source = "…" and reply = "json" or "text"')
-    prompt = Prompt(
+    return Prompt(
         name=name,
         source=front["source"],
         reply=reply,
         sections=_sections(parts[2], place),
         hash=tagged_hash("prompt/1", text),
     )
-    if unknown := sorted(prompt.variables - variables):
-        raise TemplateError(
-            f"{place}: unknown variable ${', $'.join(unknown)}; available: ${', $'.join(sorted(variables))}"
-        )
-    return prompt
 
 
 def _sections(body: str, place: str) -> tuple[tuple[Role, string.Template], ...]:

@@ -1,9 +1,11 @@
 """The words of bineval as frozen types: examples, questions, checklists, verdicts, scores, requests and replies."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
+from bineval.errors import ConfigError, UnknownNameError
 from bineval.hashing import Json, tagged_hash
 
 Answer = Literal["yes", "no"]
@@ -105,10 +107,13 @@ class Checklist:
     Attributes:
         name: Short name, used in run names.
         questions: In the order of the file; ids are unique.
-        dimensions: By name, in the order of the file; every question's dimension is among them.
+        dimensions: By name, in the order of the file; every question's dimension is among them, and none is "overall".
         task: The task prompt that the questions come from.
         scale: Interval that the overall score is mapped to; None for no scaled value.
         provenance: How the checklist was made (model, prompt hashes, requirements), as the generator wrote it.
+
+    Raises:
+        ConfigError: Ids, dimensions or weights are not what is said here.
     """
 
     name: str
@@ -117,6 +122,23 @@ class Checklist:
     task: str | None = None
     scale: Scale | None = None
     provenance: Mapping[str, Json] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if OVERALL in self.dimensions:
+            raise ConfigError(f"checklist {self.name!r}: no dimension may be named {OVERALL!r}")
+        seen: set[str] = set()
+        for question in self.questions:
+            if question.id in seen:
+                raise ConfigError(f"checklist {self.name!r}: two questions have the id {question.id!r}")
+            seen.add(question.id)
+            if question.dimension not in self.dimensions:
+                place = f"checklist {self.name!r}, question {question.id!r}"
+                raise UnknownNameError("dimension", question.dimension, self.dimensions, where=place)
+            if not 0 < question.weight < math.inf:
+                raise ConfigError(
+                    f"checklist {self.name!r}, question {question.id!r}: the weight must be positive and finite, "
+                    f"not {question.weight}"
+                )
 
     def by_dimension(self) -> dict[str, list[Question]]:
         """Questions of each dimension, in order; a dimension without questions has an empty list."""
@@ -362,7 +384,8 @@ class Request:
         return {
             "messages": [[m.role, m.content] for m in self.messages],
             "max_tokens": self.max_tokens,
-            "temperature": self.temperature,
+            # 0 and 0.0 are the same request.
+            "temperature": None if self.temperature is None else float(self.temperature),
             "seed": self.seed,
             "schema": self.schema,
             "top_logprobs": self.top_logprobs,

@@ -1,6 +1,6 @@
 import pytest
 
-from bineval.generate.polarity import double_negation, no_is_good
+from bineval.generate.polarity import asks_for_what_is_forbidden, double_negation, no_is_good
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,33 @@ def test_double_negations_are_found(text: str) -> None:
 )
 def test_single_negations_are_sound(text: str) -> None:
     assert double_negation(text) is None
+
+
+@pytest.mark.parametrize(
+    ("requirement", "text"),
+    [
+        ("Do not quote anyone word for word.", "Does the text quote anyone word for word?"),
+        ("Never promise a delivery date.", "Does the reply promise a delivery date?"),
+        ("Leave out small talk.", "Does the text contain small talk?"),
+        ("The poem has no title.", "Does the poem have a title?"),
+    ],
+)
+def test_a_question_that_asks_for_what_its_requirement_forbids_is_found(requirement: str, text: str) -> None:
+    assert asks_for_what_is_forbidden(text, requirement) is not None
+
+
+@pytest.mark.parametrize(
+    ("requirement", "text"),
+    [
+        ("Do not quote anyone word for word.", "Is the text free of words quoted from anyone?"),
+        ("Leave out small talk.", "Does the text leave out small talk?"),
+        ("Use no more than 150 words.", "Does the text use at most 150 words?"),
+        ("Do not exceed 150 words.", "Does the text have 150 words or fewer?"),
+        ("Never promise a delivery date.", "Does the reply leave the date of delivery open?"),
+        ("The summary does not mention prices.", "Is the summary silent about prices?"),
+        ("Name everyone present.", "Do the minutes name everyone present?"),
+        ("No.", "Is it short?"),
+    ],
+)
+def test_a_question_that_respects_its_requirement_is_sound(requirement: str, text: str) -> None:
+    assert asks_for_what_is_forbidden(text, requirement) is None

@@ -53,6 +53,7 @@ FAILURES: list[tuple[Answer, type[ModelError], str]] = [
     (refuse(408, "too slow"), ModelBusyError, "too slow"),
     (refuse(409, "conflict"), ModelBusyError, "conflict"),
     (refuse(500, "oops"), ModelBusyError, "oops"),
+    (refuse(500, "1 validation error:\n  {'loc': ('body', 'messages')}"), ModelRequestError, "1 validation error"),
     (Answer(status=503, body="<html><h1>Service\n Unavailable</h1></html>"), ModelBusyError, "Service Unavailable"),
     (refuse(501, "not implemented"), ModelRequestError, "not implemented"),
     (refuse(400, "the limit of tries is 3"), ModelRequestError, "limit of tries"),

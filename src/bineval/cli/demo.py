@@ -87,8 +87,9 @@ def _show(name: str, piece: "DemoTask", run: "Run", screen: "Console") -> "Plant
 
     ids = {example.id for example in piece.examples}
     rows = [row for row in run.verdicts() if row.example_id in ids]
-    screen.print(f"\n[bold]{name}[/bold]: mean scores by system (run {run.name})")
-    print_scores(summarize(run), screen)
+    screen.print(f"\n[bold]{name}[/bold] (run {run.name})")
+    # With few outputs a system, its means say nothing: they wait for bineval show.
+    print_scores([row for row in summarize(run) if row.system is None], screen)
     texts = {question.id: question.text for question in run.checklist.questions}
     failed = [row for row in rows if row.verdict.answer == "no"]
     screen.print(f"\n{len(failed)} failed questions" + (", the first ones:" if len(failed) > _MOST_FAILURES else ":"))

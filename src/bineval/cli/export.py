@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bineval.cli.options import store_option
+from bineval.cli.options import existing_store, store_option
 
 if TYPE_CHECKING:
     from bineval.hashing import Json
@@ -26,13 +26,11 @@ def export(name: str, what: str, format_: str, output: Path | None, store: str |
 
     Missing is null (an empty cell in CSV). Verdicts are those asked so far; scores are of every example.
     """
-    from bineval.cli.show import existing_store
-    from bineval.environment import default_store
     from bineval.io.export import SCORE_COLUMNS, VERDICT_COLUMNS, write_rows
     from bineval.judging.runs import Run
     from bineval.store.database import Store
 
-    with Store(existing_store(store or default_store())) as database:
+    with Store(existing_store(store)) as database:
         run = Run.open(database, name)
         rows, columns = (verdict_rows(run), VERDICT_COLUMNS) if what == "verdicts" else (score_rows(run), SCORE_COLUMNS)
         write_rows(rows, columns=columns, format=format_, path=output)  # type: ignore[arg-type]

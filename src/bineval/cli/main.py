@@ -1,12 +1,13 @@
 """The `bineval` command: finds the sub-command, and turns errors into messages and exit codes."""
 
+import difflib
 import importlib
 import os
 import sys
 
 import click
 
-from bineval.cli.output import say
+from bineval.cli.output import escape_unencodable, say
 from bineval.errors import BinevalError, BudgetExceeded
 from bineval.version import __version__
 
@@ -36,6 +37,13 @@ class _LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(module_name), attribute)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _COMMANDS and (near := difflib.get_close_matches(args[0], _COMMANDS)):
+            ctx.fail(f"No such command {args[0]!r}; did you mean {' or '.join(near)}?")
+        return super().resolve_command(ctx, args)
+
 
 @click.group(
     cls=_LazyGroup,
@@ -51,28 +59,26 @@ def main() -> None:
 
     Exit codes: 0 ok, 1 error, 2 usage, 3 gate failed, 4 unanswered or unfinished, 5 budget reached, 130 interrupted.
     """
+    escape_unencodable()
     try:
         code = cli.main(standalone_mode=False)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        say("interrupted")
+    except (click.exceptions.Abort, KeyboardInterrupt) as error:
+        _say_with_notes("interrupted", error.__cause__ or error)
         # Threads may still wait for replies; everything finished is saved, so there is nothing to wait for.
         os._exit(EXIT_INTERRUPTED)
     except click.ClickException as error:
         error.show()
         code = error.exit_code
     except BudgetExceeded as error:
-        code = _fail("budget reached", error, EXIT_BUDGET)
+        _say_with_notes(f"budget reached: {error}", error)
+        code = EXIT_BUDGET
     except BinevalError as error:
-        code = _fail("error", error, EXIT_ERROR)
-    except BrokenPipeError:
-        # The reader of our output went away (`bineval show NAME | head`): that is no error of ours.
-        sys.stderr.close()
-        code = 0
+        _say_with_notes(f"error: {error}", error)
+        code = EXIT_ERROR
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(what: str, error: BinevalError, code: int) -> int:
-    say(f"{what}: {error}")
+def _say_with_notes(text: str, error: BaseException | None) -> None:
+    say(text)
     for note in getattr(error, "__notes__", []):
         say(note)
-    return code

@@ -1,7 +1,9 @@
 """Options that several commands share, and the values that each group of them makes."""
 
+import math
 from collections.abc import Callable, Mapping
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,12 +16,50 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Decorator = Callable[[Any], Any]
 
+
+class Number(click.FloatRange):
+    """A finite number in a range: NaN passes every comparison, and so every cap and every gate."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Converts and checks."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
 store_option = click.option(
     "--store",
     metavar="FILE",
     help="SQLite file or database URL with runs and replies.  [default: bineval.db, or BINEVAL_STORE]",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON for a program to stdout.")
+
+
+def store_place(store: str | None) -> str:
+    """Path or URL of the store, from the value of `store_option`."""
+    from bineval.environment import default_store
+
+    return store or default_store()
+
+
+def existing_store(store: str | None) -> str:
+    """Path or URL of the store, which must be there: commands that only read make none.
+
+    Raises:
+        StoreError: There is no such file.
+    """
+    from bineval.errors import StoreError
+
+    place = store_place(store)
+    if not is_there(place):
+        raise StoreError(f"{place}: there is no such store; name it with --store, or make a run first")
+    return place
+
+
+def is_there(place: str) -> bool:
+    """Whether there is a store at this path; of a URL only opening it can tell."""
+    return "://" in place or Path(place).exists()
 
 
 def model_options(command: _Command) -> _Command:
@@ -31,7 +71,7 @@ def model_options(command: _Command) -> _Command:
         click.option(
             "--timeout",
             "timeout_s",
-            type=click.FloatRange(min=1),
+            type=Number(min=1),
             default=120.0,
             show_default=True,
             help="Seconds to wait for a reply.",
@@ -62,13 +102,11 @@ def call_options(command: _Command) -> _Command:
         click.option(
             "--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="Most calls at once."
         ),
-        click.option("--rpm", type=click.FloatRange(min=0, min_open=True), help="Most requests a minute."),
-        click.option("--tpm", type=click.FloatRange(min=0, min_open=True), help="Most tokens a minute."),
+        click.option("--rpm", type=Number(min=0, min_open=True), help="Most requests a minute."),
+        click.option("--tpm", type=Number(min=0, min_open=True), help="Most tokens a minute."),
         click.option("--max-calls", type=count, help="Stop before the call that would pass this number."),
         click.option("--max-tokens", type=count, help="Stop before the call that could pass this many tokens."),
-        click.option(
-            "--max-cost", type=click.FloatRange(min=0), help="Stop before the call that could pass these US dollars."
-        ),
+        click.option("--max-cost", type=Number(min=0), help="Stop before the call that could pass these US dollars."),
     )
 
 

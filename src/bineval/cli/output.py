@@ -1,6 +1,8 @@
 """What a person or a program sees: words on stderr, results on stdout."""
 
+import io
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,20 +12,34 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 
 def say(text: str) -> None:
-    """Writes one line for a person to stderr; what the terminal cannot encode is escaped, never an error."""
-    _write(sys.stderr, text + "\n")
+    """Writes one line for a person to stderr."""
+    click.echo(visible(text), file=sys.stderr)
 
 
 def emit_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Writes `value` to stdout as JSON for a program."""
-    _write(sys.stdout, json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    """Writes `value` to stdout as JSON for a program; in ASCII alone where stdout is not Unicode."""
+    ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
+    emit(json.dumps(value, ensure_ascii=ascii_only, indent=2, allow_nan=False) + "\n")
 
 
 def emit(text: str) -> None:
     """Writes a result's text to stdout."""
-    _write(sys.stdout, text)
+    click.echo(text, nl=False)
+
+
+def escape_unencodable() -> None:
+    """Makes stdout escape what it cannot encode, as stderr always does: a narrow console is no error."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def visible(text: str) -> str:
+    """Returns `text` with control characters escaped: judged text must not command the terminal that shows it."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text.replace("\r\n", "\n"))
 
 
 def console(*, stderr: bool = False) -> "Console":
@@ -32,8 +48,3 @@ def console(*, stderr: bool = False) -> "Console":
 
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else 120)
-
-
-def _write(stream: Any, text: str) -> None:
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, nl=False)

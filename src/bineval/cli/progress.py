@@ -23,6 +23,7 @@ class RunProgress:
         self._display: _Display = _Bar() if sys.stderr.isatty() else _Lines()
         self._began_at = time.monotonic()
         self._noticed_at = -_NOTICE_EVERY_S
+        self._stopping = False
 
     def __enter__(self) -> Self:
         self._display.begin()
@@ -32,11 +33,12 @@ class RunProgress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._display.end()
-        if kind is KeyboardInterrupt:
-            say("interrupted; what was finished is saved, and the same command goes on from there")
 
     def __call__(self, progress: "Progress") -> None:
         """Shows where the run stands."""
+        if progress.stopping and not self._stopping:
+            self._display.note("stopping: waiting for the calls under way; Ctrl-C again leaves at once")
+        self._stopping = progress.stopping
         self._display.show(progress.n_done, progress.n_planned, self._words(progress))
 
     def notice(self, text: str) -> None:
@@ -52,10 +54,11 @@ class RunProgress:
         usage = progress.usage
         parts = [
             _rate(per_s),
-            f"{progress.n_cached} cached",
             f"{_short(usage.input_tokens + usage.output_tokens)} tokens",
             "cost unknown" if self._price is None else f"${self._price.of(usage):.4f}",
         ]
+        if progress.n_cached:
+            parts.append(f"{progress.n_cached} cached")
         if progress.n_unanswered:
             parts.append(f"{progress.n_unanswered} unanswered")
         if per_s > 0 and progress.n_done < progress.n_planned:
@@ -77,7 +80,7 @@ class _Bar:
     def __init__(self) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.description}"))
+        columns = (BarColumn(bar_width=16), MofNCompleteColumn(), TextColumn("{task.description}"))
         self._bars = Progress(*columns, console=console(stderr=True))
         self._task = self._bars.add_task("", total=None)
 

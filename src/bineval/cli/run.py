@@ -1,11 +1,22 @@
 """`bineval run`: asks every question of a checklist about every example."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bineval.cli.options import call_options, json_option, model_options, model_options_of, policy_of, store_option
+from bineval.cli.options import (
+    Number,
+    call_options,
+    is_there,
+    json_option,
+    model_options,
+    model_options_of,
+    policy_of,
+    store_option,
+    store_place,
+)
 from bineval.cli.output import console, emit_json, say
 
 if TYPE_CHECKING:
@@ -42,7 +53,7 @@ EXIT_UNANSWERED = 4
     show_default=True,
     help="Ask each question so many times and report how often the answer flips.",
 )
-@click.option("--temperature", type=click.FloatRange(min=0), default=0.0, show_default=True)
+@click.option("--temperature", type=Number(min=0), default=0.0, show_default=True)
 @click.option("--seed", type=int, help="Sent to models that take one; repeats add their number to it.")
 @click.option("--max-reply-tokens", type=click.IntRange(min=1), help="Cap of one reply.  [default: 400 an answer]")
 @click.option("--prompt", "prompts", multiple=True, metavar="NAME=FILE", help="Use FILE in place of a built-in prompt.")
@@ -50,7 +61,7 @@ EXIT_UNANSWERED = 4
 @click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the data file.")
 @click.option(
     "--max-unanswered",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.0,
     show_default=True,
     help="Largest share of unanswered questions that still exits with 0.",
@@ -70,18 +81,19 @@ def run(
 
     Exit codes: 0 finished, 1 error, 4 unanswered beyond --max-unanswered, 5 budget reached, 130 interrupted.
     """
-    from bineval.environment import default_store
     from bineval.store.database import Store
 
     job = _job(data, checklist, judge, values)
-    place = store or default_store()
+    place = store_place(store)
     if dry_run:
-        with Store(_existing(place)) as database:
+        # Where there is no store yet, an empty one in memory: a dry run leaves no file behind.
+        with Store(place if is_there(place) else "sqlite://") as database:
             _show_forecast(job.forecast(database, name), as_json)
         return
     with Store(place) as database:
         finished = execute_with_progress(job, database, name)
-        report(finished, as_json=as_json)
+        _report(finished, as_json=as_json)
+        say(f"\nTo open an example: {shlex.join(_show_command(finished.name, store))}")
         share, most = finished.status().unanswered_share, values["max_unanswered"]
         if share > most:
             say(f"{share:.1%} of the questions have no answer, more than --max-unanswered {most:g}")
@@ -100,19 +112,19 @@ def execute_with_progress(job: "Job", database: "Store", name: str | None) -> "R
         return Run(replace(job, options=replace(job.options, policy=policy)).execute(database, name, progress))
 
 
-def report(finished: "Run", *, as_json: bool) -> None:
+def _report(finished: "Run", *, as_json: bool) -> None:
     """Shows the scores of a run: words on stderr, JSON on stdout when asked for."""
-    from bineval.cli.run_tables import print_header, print_questions, print_scores, summary_json
+    from bineval.cli.run_tables import print_run, summary_json
     from bineval.judging.summary import summarize
 
     rows, facts = summarize(finished), finished.question_facts()
     if as_json:
         emit_json(summary_json(finished, rows, facts))
-    screen = console(stderr=True)
-    print_header(finished, screen)
-    print_scores(rows, screen)
-    print_questions(finished, facts, screen)
-    say(f"To open an example: bineval show {finished.name}")
+    print_run(finished, rows, facts, console(stderr=True))
+
+
+def _show_command(name: str, store: str | None) -> list[str]:
+    return ["bineval", "show", name, *(["--store", store] if store else [])]
 
 
 def _job(data: Path, checklist: Path, judge: str, values: dict[str, Any]) -> "Job":
@@ -150,11 +162,6 @@ def _prompts(pairs: tuple[str, ...]) -> dict[str, Path]:
             raise click.BadParameter(f"{pair!r} must be NAME=FILE", param_hint="--prompt")
         prompts[name] = Path(path)
     return prompts
-
-
-def _existing(store: str) -> str:
-    """The store, or an empty one in memory: a dry run leaves no file behind."""
-    return store if "://" in store or Path(store).exists() else "sqlite://"
 
 
 def _show_forecast(forecast: "Forecast", as_json: bool) -> None:

@@ -1,7 +1,10 @@
 """Runs as tables for people and as JSON for programs; shared by `run`, `show` and `demo`."""
 
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from bineval.cli.output import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,8 +16,43 @@ if TYPE_CHECKING:
 _MOST_QUESTIONS = 10
 
 
-def print_header(run: "Run", console: "Console") -> None:
-    """Prints what the run is, and how complete."""
+def print_run(run: "Run", rows: "list[SummaryRow]", facts: "list[QuestionFacts]", console: "Console") -> None:
+    """Prints what the run is, its scores, and the questions that fail most."""
+    _print_header(run, facts, console)
+    console.print()
+    print_scores(rows, console)
+    console.print()
+    _print_questions(run, facts, console)
+
+
+def print_scores(rows: "list[SummaryRow]", console: "Console") -> None:
+    """Prints the scores by dimension, and by system where there are several."""
+    from rich.table import Table
+
+    by_system = any(row.system is not None for row in rows)
+    table = Table(*(["system"] if by_system else []), "dimension", box=None, pad_edge=False)
+    for title in ("score", "95 % interval", "scaled", "examples", "answered"):
+        table.add_column(title, justify="right")
+    for previous, row in zip([None, *rows], rows, strict=False):
+        if previous is not None and row.system != previous.system:
+            table.add_row()
+        table.add_row(*([_plain(row.system or "all")] if by_system else []), *_score_cells(row))
+    console.print(table)
+
+
+def _score_cells(row: "SummaryRow") -> list[str]:
+    estimate = row.estimate
+    return [
+        _plain(row.dimension),
+        _number(estimate.value),
+        "none" if estimate.low is None else f"{_number(estimate.low)} to {_number(estimate.high)}",
+        _number(row.scaled, digits=2),
+        f"{estimate.n}" if estimate.n == row.n_examples else f"{estimate.n} of {row.n_examples}",
+        f"{row.n_answered} of {row.n_asked}",
+    ]
+
+
+def _print_header(run: "Run", facts: "list[QuestionFacts]", console: "Console") -> None:
     status, usage, cost = run.status(), run.usage(), run.cost_usd()
     console.print(f"run [bold]{_plain(run.name)}[/bold] · judge {_plain(run.judge)}", soft_wrap=True)
     console.print(
@@ -31,38 +69,19 @@ def print_header(run: "Run", console: "Console") -> None:
         console.print("[bold]The run is unfinished:[/bold] scores rest on what is there.")
     if status.n_unanswered:
         console.print(
-            f"[bold]{status.unanswered_share:.1%} of the questions have no answer;[/bold] "
+            f"[bold]{status.unanswered_share:.1%} of the questions have no answer[/bold] ({_reasons(facts)}); "
             "they count neither as yes nor as no."
         )
 
 
-def print_scores(rows: "list[SummaryRow]", console: "Console") -> None:
-    """Prints the scores by dimension, and by system where there are several."""
-    from rich.table import Table
-
-    table = Table("system", "dimension", box=None, pad_edge=False)
-    for title in ("score", "95 % interval", "scaled", "examples", "answered"):
-        table.add_column(title, justify="right")
-    last = rows[0].system if rows else None
-    for row in rows:
-        if row.system != last:
-            table.add_section()
-            last = row.system
-        estimate = row.estimate
-        table.add_row(
-            _plain(row.system or "all"),
-            _plain(row.dimension),
-            _number(estimate.value),
-            "none" if estimate.low is None else f"{_number(estimate.low)} to {_number(estimate.high)}",
-            _number(row.scaled, digits=2),
-            f"{estimate.n}" if estimate.n == row.n_examples else f"{estimate.n} of {row.n_examples}",
-            f"{row.n_answered} of {row.n_asked}",
-        )
-    console.print(table)
+def _reasons(facts: "list[QuestionFacts]") -> str:
+    counts: Counter[str] = Counter()
+    for item in facts:
+        counts.update({reason: n for reason, n in item.reasons.items() if reason != "not_applicable"})
+    return ", ".join(f"{n} {reason}" for reason, n in counts.most_common())
 
 
-def print_questions(run: "Run", facts: "list[QuestionFacts]", console: "Console") -> None:
-    """Prints the questions that fail most."""
+def _print_questions(run: "Run", facts: "list[QuestionFacts]", console: "Console") -> None:
     from rich.table import Table
 
     texts = {question.id: question.text for question in run.checklist.questions}
@@ -76,7 +95,8 @@ def print_questions(run: "Run", facts: "list[QuestionFacts]", console: "Console"
             _plain(item.question_id), _plain(texts[item.question_id]),
             str(item.n_no), str(item.n_no + item.n_yes), str(item.n_unanswered), *flips,
         )  # fmt: skip
-    console.print("[bold]Questions that fail most[/bold]")
+    part = f" ({_MOST_QUESTIONS} of {len(facts)})" if len(facts) > _MOST_QUESTIONS else ""
+    console.print(f"[bold]Questions that fail most[/bold]{part}")
     console.print(table)
 
 
@@ -86,7 +106,7 @@ def worst_first(facts: "list[QuestionFacts]") -> "list[QuestionFacts]":
 
 
 def summary_json(run: "Run", rows: "list[SummaryRow]", facts: "list[QuestionFacts]") -> dict[str, Any]:
-    """Everything that the tables show, for a program; undefined is null."""
+    """Everything that the tables show and the run's manifest, for a program; undefined is null."""
     status = run.status()
     return {
         "run": run.name,
@@ -98,13 +118,14 @@ def summary_json(run: "Run", rows: "list[SummaryRow]", facts: "list[QuestionFact
         "questions": [
             {**asdict(item), "fail_rate": item.fail_rate, "flip_rate": item.flip_rate} for item in worst_first(facts)
         ],
+        "manifest": run.manifest,
     }
 
 
 def _plain(text: str) -> str:
     from rich.markup import escape
 
-    return escape(text)
+    return escape(visible(text))
 
 
 def _number(value: float | None, *, digits: int = 3) -> str:

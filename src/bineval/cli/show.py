@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bineval.cli.options import json_option, store_option
-from bineval.cli.output import console, emit_json
+from bineval.cli.options import existing_store, json_option, store_option
+from bineval.cli.output import console, emit_json, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,14 +25,13 @@ _MOST_CHARS = 1500
 @json_option
 def show(name: str | None, example_id: str | None, store: str | None, as_json: bool) -> None:
     """Show the run NAME (the latest one without NAME): scores, failing questions, one example opened."""
-    from bineval.cli.run_tables import print_header, print_questions, print_scores, summary_json
-    from bineval.environment import default_store
+    from bineval.cli.run_tables import print_run, summary_json
     from bineval.judging.runs import Run
     from bineval.judging.summary import summarize
     from bineval.store.database import Store
 
-    with Store(existing_store(store or default_store())) as database:
-        run = Run.open(database, name or latest_run(database))
+    with Store(existing_store(store)) as database:
+        run = Run.open(database, name or _latest_run(database))
         rows, facts = summarize(run), run.question_facts()
         example, scores = _choose(run, example_id)
         verdicts = [row for row in run.verdicts() if row.example_id == example.id]
@@ -40,31 +39,12 @@ def show(name: str | None, example_id: str | None, store: str | None, as_json: b
             emit_json({**summary_json(run, rows, facts), "example": _example_json(example, scores, verdicts)})
             return
         screen = console()
-        print_header(run, screen)
+        print_run(run, rows, facts, screen)
         screen.print()
-        print_scores(rows, screen)
-        screen.print()
-        print_questions(run, facts, screen)
-        screen.print()
-        print_example(run, example, verdicts, screen)
+        _print_example(run, example, scores, verdicts, screen)
 
 
-def existing_store(place: str) -> str:
-    """Returns `place` if there is a store.
-
-    Raises:
-        StoreError: There is no such file.
-    """
-    from pathlib import Path
-
-    from bineval.errors import StoreError
-
-    if "://" not in place and not Path(place).exists():
-        raise StoreError(f"{place}: there is no such store; name it with --store, or make a run first")
-    return place
-
-
-def latest_run(database: Any) -> str:
+def _latest_run(database: Any) -> str:
     """Name of the run worked on last.
 
     Raises:
@@ -79,16 +59,40 @@ def latest_run(database: Any) -> str:
     return names[0]
 
 
-def print_example(run: "Run", example: "Example", verdicts: "list[VerdictRow]", screen: "Console") -> None:
-    """Prints one example with every question, answer, explanation and quote."""
+def _choose(run: "Run", example_id: str | None) -> "tuple[Example, dict[str, Score]]":
+    from bineval.errors import StoreError, UnknownNameError
+    from bineval.types import OVERALL
+
+    if example_id is not None:
+        for pair in run.scores():
+            if pair[0].id == example_id:
+                return pair
+        ids = [example.id for example in run.examples()]
+        raise UnknownNameError("example", example_id, ids, where=f"run {run.name}")
+    lowest = min(run.scores(), key=lambda pair: _lowest_first(pair[1][OVERALL].value), default=None)
+    if lowest is None:
+        raise StoreError(f"run {run.name} was stopped before it had an example; run the same command again")
+    return lowest
+
+
+def _lowest_first(value: float | None) -> float:
+    # An example without a score has nothing to show: it comes last.
+    return 2.0 if value is None else value
+
+
+def _print_example(
+    run: "Run", example: "Example", scores: "dict[str, Score]", verdicts: "list[VerdictRow]", screen: "Console"
+) -> None:
+    """Prints one example with its scores and every question, answer, explanation and quote."""
     texts = {question.id: question.text for question in run.checklist.questions}
-    screen.print(
-        f"Example {example.id}" + (f" · system {example.system}" if example.system else ""), style="bold", markup=False
-    )
-    for title, text in (("input", example.input), ("context", example.context), ("output", example.output)):
+    system = f" · system {example.system}" if example.system else ""
+    _print(screen, f"Example {example.id}{system}", style="bold")
+    _print(screen, " · ".join(f"{name} {_of_score(score)}" for name, score in scores.items()))
+    for title in ("input", "context", "reference", "output"):
+        text = getattr(example, title)
         if text is not None:
             shown = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]} … ({len(text)} characters in all)"
-            screen.print(f"{title}: {shown or '(empty)'}", markup=False)
+            _print(screen, f"{title}: {shown or '(empty)'}")
     for row in verdicts:
         _print_verdict(row, texts[row.question_id], screen)
 
@@ -99,31 +103,25 @@ def _print_verdict(row: "VerdictRow", text: str, screen: "Console") -> None:
     style = {"yes": "green", "no": "bold red"}.get(verdict.answer or "", "yellow")
     repeat = f" (repeat {row.repeat})" if row.repeat else ""
     screen.print()
-    screen.print(f"{row.question_id}{repeat}: {text}", markup=False)
-    screen.print(f"  {answer}", style=style, markup=False)
+    _print(screen, f"{row.question_id}{repeat}: {text}")
+    _print(screen, answer, style=style, indent=2)
     if verdict.explanation:
-        screen.print(f"  {verdict.explanation}", markup=False)
+        _print(screen, verdict.explanation, indent=2)
     for quote in verdict.evidence:
         place = f"in the {quote.field}" if quote.verified else "NOT FOUND in what the judge read"
-        screen.print(f"  “{quote.quote}” ({place})", markup=False)
+        _print(screen, f"“{quote.quote}” ({place})", indent=2)
 
 
-def _choose(run: "Run", example_id: str | None) -> "tuple[Example, dict[str, Score]]":
-    from bineval.errors import UnknownNameError
-    from bineval.types import OVERALL
+def _print(screen: "Console", text: str, *, style: str = "", indent: int = 0) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
 
-    pairs = list(run.scores())
-    if example_id is None:
-        return min(pairs, key=lambda pair: _lowest_first(pair[1][OVERALL].value))
-    for pair in pairs:
-        if pair[0].id == example_id:
-            return pair
-    raise UnknownNameError(f"example in run {run.name}", example_id, [example.id for example, _ in pairs])
+    shown = Text(visible(text), style=style)
+    screen.print(Padding.indent(shown, indent) if indent else shown)
 
 
-def _lowest_first(value: float | None) -> float:
-    # An example without a score has nothing to show: it comes last.
-    return 2.0 if value is None else value
+def _of_score(score: "Score") -> str:
+    return "–" if score.value is None else f"{score.value:.3f}"
 
 
 def _example_json(example: "Example", scores: "dict[str, Score]", verdicts: "list[VerdictRow]") -> dict[str, Any]:

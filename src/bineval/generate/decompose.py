@@ -10,13 +10,15 @@ from bineval.generate.questions import QuestionWriter
 from bineval.generate.requirements import Plan, find_requirements
 from bineval.hashing import Json, tagged_hash
 from bineval.models.base import Model
+from bineval.models.catalog import open_model
+from bineval.models.stack import stack
 from bineval.types import OVERALL, Checklist, Dimension, Question, Scale
 from bineval.version import __version__
 
 
 def decompose(
     task: str,
-    model: Model,
+    model: str | Model,
     *,
     name: str = "checklist",
     dimensions: Mapping[str, Dimension] | Iterable[str] = (),
@@ -31,7 +33,7 @@ def decompose(
 
     Args:
         task: The instruction under which the outputs are written.
-        model: Writes requirements and questions.
+        model: Writes requirements and questions; `provider/model`, or a model.
         name: Name of the checklist.
         dimensions: Sides of quality to ask about, by name or as names alone; without any, the model chooses.
         scale: Interval for the overall score and for every dimension that has none of its own.
@@ -44,12 +46,13 @@ def decompose(
     """
     if not task.strip():
         raise ConfigError("the task prompt is empty")
-    drafter = Drafter(model, settings or GenerateSettings())
+    opened = stack(open_model(model)) if isinstance(model, str) else model
+    drafter = Drafter(opened, settings or GenerateSettings())
     drafter.say("listing the requirements of the task")
     plan = find_requirements(task, _given(dimensions), drafter)
     questions, n_rounds = _write_all(task, plan, drafter)
     if not questions:
-        raise ModelError("no yes/no question could be read from its replies; try a stronger model", model=model.name)
+        raise ModelError("no yes/no question could be read from its replies; try a stronger model", model=opened.name)
     checklist = Checklist(
         name=name,
         questions=tuple(questions),

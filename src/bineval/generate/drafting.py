@@ -127,7 +127,8 @@ class Drafter:
             n_rounds += 1
             said = canonical_json({form.key: [entry.model_dump() for entry in entries]}) if entries else _shown(text)
             again = self._prompts["generate_again"].fill({"faults": _list_of(faults), "form": form.shape})
-            text = self._complete((*messages, Message(role="assistant", content=said), *again), form.schema(least=1))
+            schema = form.schema_for_mending(len(faults)) if entries else form.schema()
+            text = self._complete((*messages, Message(role="assistant", content=said), *again), schema)
             faulty = [fault.entry for fault in faults]
             kept = [entry for entry in entries if entry not in faulty]
             mended, remaining = _checked([*kept, *form.read(text)], check)

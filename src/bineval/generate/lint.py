@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bineval.generate.compound import not_one_thing
-from bineval.generate.polarity import double_negation, no_is_good
+from bineval.generate.polarity import asks_for_what_is_forbidden, double_negation, no_is_good
 from bineval.generate.shape import no_question_mark, not_yes_no, refers_to_other_question, too_long, vague
 from bineval.generate.similarity import near_duplicates
 from bineval.hashing import Json
@@ -70,6 +70,8 @@ def _about(question: Question) -> Iterator[Finding]:
     for rule, severity, check in _WORDING_RULES:
         if message := check(question.text):
             yield _finding(rule, severity, message, question)
+    if question.requirement and (message := asks_for_what_is_forbidden(question.text, question.requirement)):
+        yield _finding("no-is-good", "warning", message, question)
     if not (question.violation or "").strip():
         yield _finding("no-violation", "warning", 'has no violation, the example that shows what "no" means', question)
 

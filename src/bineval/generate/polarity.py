@@ -3,6 +3,7 @@
 import re
 
 from bineval.generate.phrases import AUXILIARY, BE, DO, FLAWED, plain
+from bineval.generate.similarity import NEGATION, content_words
 
 _NEGATION = re.compile(
     r"""\b(?:not|no|never|without|none|nothing|neither|free\s(?:of|from)|avoid\w*|refrain\w*|instead\sof|rather\sthan|
@@ -38,6 +39,8 @@ _YES_IS_BAD = tuple(
     )
 )
 
+_MOST_OF_IT = 0.75
+
 _NO_NEGATION = re.compile(
     r"\bno (?:more|longer|later|less|fewer|earlier) than\b|\bnot (?:only|just|necessarily)\b|\b(?:whether )?or not\b"
 )
@@ -62,6 +65,18 @@ def no_is_good(text: str) -> str | None:
         if found and not _NEGATION.search(found.group()) and not _TOLD.search(found.group()):
             return f'"yes" would be the bad answer ("{found["bad"]}"); turn it around'
     return None
+
+
+def asks_for_what_is_forbidden(text: str, requirement: str) -> str | None:
+    """Sign: the requirement has a negation, and the question has most of its content words but no negation."""
+    forbidden = content_words(requirement)
+    asked = content_words(text)
+    if NEGATION not in forbidden or NEGATION in asked or len(forbidden) == 1:
+        return None
+    rest = forbidden - {NEGATION}
+    if len(rest & asked) / len(rest) < _MOST_OF_IT:
+        return None
+    return f'"yes" would be the bad answer (the requirement is: {requirement}); turn it around'
 
 
 def double_negation(text: str) -> str | None:

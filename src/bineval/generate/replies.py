@@ -12,8 +12,9 @@ from bineval.judging.json_text import json_values
 # Caps on entries keep a small model that repeats itself from filling its token cap. None on the length of texts: the
 # grammars that local engines make of them are an order of magnitude slower.
 _MAX_REQUIREMENTS = 40
-_MIN_DIMENSIONS, _MAX_DIMENSIONS = 2, 6
+_MIN_DIMENSIONS, _MAX_DIMENSIONS = 2, 5
 _SPARE_QUESTIONS = 3
+_ENTRIES_A_FAULT = 2
 
 
 def _text(value: object) -> object:
@@ -82,10 +83,13 @@ class Form(Generic[E]):
     most: int
     beside: Mapping[str, Json] = field(default_factory=dict)
 
-    def schema(self, *, least: int | None = None) -> Mapping[str, Json]:
-        """The form as a JSON schema; `least` takes the place of the form's own."""
-        entries = _list(self.item, self.least if least is None else least, self.most)
-        return _object({self.key: entries, **self.beside})
+    def schema(self) -> Mapping[str, Json]:
+        """The form of a first reply as a JSON schema."""
+        return _object({self.key: _list(self.item, self.least, self.most), **self.beside})
+
+    def schema_for_mending(self, n_faults: int) -> Mapping[str, Json]:
+        """The form of a reply that mends `n_faults` faults: the list alone, and a short one."""
+        return _object({self.key: _list(self.item, 1, _ENTRIES_A_FAULT * n_faults)})
 
     def read(self, text: str) -> list[E]:
         """Returns the usable entries of a reply."""
@@ -99,7 +103,7 @@ def read_entries(text: str, kind: type[E]) -> list[E]:
 
 
 def requirements_form(dimensions: Sequence[str]) -> Form[RequirementEntry]:
-    """The form of step 1; `dimensions` are the names to choose from, empty when the model names and describes its own."""
+    """The form of step 1; `dimensions` are the names to choose from, empty when the model chooses its own."""
     list_shape = '"requirements": [{"text": "...", "dimension": "..."}, ...]'
     described = '"dimensions": [{"name": "...", "description": "..."}, ...]'
     own = _list(_object({"name": _STRING, "description": _STRING}), _MIN_DIMENSIONS, _MAX_DIMENSIONS)

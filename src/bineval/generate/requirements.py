@@ -10,7 +10,7 @@ from bineval.hashing import Json
 from bineval.judging.fencing import fence
 from bineval.types import OVERALL, Dimension
 
-_NONE_GIVEN = "(none are given)"
+_NONE_GIVEN = "Choose them yourself."
 _MARK = re.compile(r"^(?:[-*•]|\(?R?\d+[.):])\s+")
 
 
@@ -57,8 +57,8 @@ def find_requirements(task: str, given: Mapping[str, Dimension], drafter: Drafte
 
     def check(entries: Sequence[RequirementEntry]) -> list[Fault[RequirementEntry]]:
         covered = {_name(entry.dimension, given) for entry in entries}
-        missing = [
-            Fault[RequirementEntry](message=f'There is no requirement under the dimension "{name}".', grave=True)
+        missing: list[Fault[RequirementEntry]] = [
+            Fault(message=f'There is no requirement under the dimension "{name}".', grave=True)
             for name in given
             if name not in covered
         ]

@@ -50,7 +50,7 @@ def not_yes_no(text: str) -> str | None:
     opening = _OPEN_QUESTION.match(question)
     if opening is None or _CONDITION.match(question):
         return None
-    return f'cannot be answered with yes or no: it begins with "{opening.group()}"'
+    return f'cannot be answered with yes or no: it begins with "{opening.group()}"; ask "Does ...?" or "Is ...?"'
 
 
 def too_long(text: str) -> str | None:

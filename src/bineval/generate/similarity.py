@@ -7,9 +7,11 @@ from itertools import combinations
 NEAR_DUPLICATE = 0.7
 """Texts at least this similar are taken to say the same; set on the hand-written pairs in the tests."""
 
+NEGATION = "not"
+"""The content word that stands for every negation."""
+
 _LIGHT_WEIGHT = 0.25
 _CONTRAST = 0.5
-_NOT = "not"
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
@@ -48,7 +50,7 @@ _SAME = (
     "user customer reader",
     "polite courteous civil",
     "invent fabricate hallucinate",
-    f"{_NOT} no free avoid without never refrain lack omit none nothing cannot",
+    f"{NEGATION} no free avoid without never refrain lack omit none nothing cannot",
 )
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _IRREGULAR = {
@@ -60,10 +62,11 @@ _IRREGULAR = {
     "spelt": "spell",
     **{word: str(number) for number, word in enumerate(_NUMBERS)},
 }
-# Limits are said in many ways, some of which hold a negation that is none.
-_LIMITS = (
+# Limits are said in many ways, some of which hold a negation that is none; and "leave out" is one.
+_PHRASES = (
     (re.compile(r"\b(?:at most|no (?:more|longer|later) than|up to|a maximum of|not exceed(?:ing)?)\b"), "atmost"),
     (re.compile(r"\b(?:at least|no (?:fewer|less|shorter|earlier) than|a minimum of)\b"), "atleast"),
+    (re.compile(r"\bleav(?:e|es|ing) out\b"), "omit"),
     (re.compile(r"\b(atmost|atleast) (\w+ \w+) long\b"), r"\1 \2"),
 )
 _SUFFIXES = ("ations", "ation", "nesses", "ness", "ingly", "ings", "ing", "edly", "ed", "ies", "es", "s", "ly")
@@ -95,7 +98,7 @@ def content_words(text: str) -> frozenset[str]:
     A text without such words is all its words.
     """
     text = text.casefold().replace("’", "'")
-    for pattern, plain in _LIMITS:
+    for pattern, plain in _PHRASES:
         text = pattern.sub(plain, text)
     words = frozenset(_WORD.findall(text))
     stems = (_stem(_base(word)) for word in words - _STOPWORDS or words)
@@ -109,13 +112,13 @@ def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
         return float(a == b)
     score = _weight(a & b) / _weight(a | b)
     only_a, only_b = a - b - _LIGHT_STEMS, b - a - _LIGHT_STEMS
-    differ = (only_a and only_b) or _NOT in only_a | only_b
+    differ = (only_a and only_b) or NEGATION in only_a | only_b
     return score * _CONTRAST if differ else score
 
 
 def _base(word: str) -> str:
     if word.endswith("n't"):
-        return _NOT
+        return NEGATION
     return word.removesuffix("'s")
 
 
@@ -139,4 +142,4 @@ def _weight(words: frozenset[str]) -> float:
 _STEMS = {_stem(word): _stem(group.split()[0]) for group in _SAME for word in group.split()}
 _LIGHT_STEMS = frozenset(_STEMS.get(_stem(word), _stem(word)) for word in _LIGHT)
 _CORRECT = _STEMS[_stem("correct")]
-_NO_MISTAKE = frozenset({_NOT, _STEMS[_stem("mistake")]})
+_NO_MISTAKE = frozenset({NEGATION, _STEMS[_stem("mistake")]})

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 from bineval.errors import ConfigError, ModelBusyError, ModelError
 from bineval.hashing import Json
+from bineval.io.values import storable
 from bineval.judging.evidence import verify_quotes
 from bineval.judging.forms import Form, SeveralForm, SingleForm
 from bineval.judging.json_text import without_reasoning
@@ -25,7 +26,13 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 _VARIABLES = {
     "judge_one": frozenset({"example", "question", "violation", "form"}),
     "judge_several": frozenset({"example", "questions", "form"}),
-    "judge_again": frozenset({"problem", "ids", "form"}),
+    "judge_again": frozenset({"problem", "questions", "form"}),
+}
+# Without these, a judge would answer about nothing.
+_REQUIRED = {
+    "judge_one": frozenset({"example", "question"}),
+    "judge_several": frozenset({"example", "questions"}),
+    "judge_again": frozenset({"questions"}),
 }
 JUDGE_PROMPTS = tuple(_VARIABLES)
 
@@ -68,12 +75,14 @@ class ChatJudge:
         self.chat = settings or ChatSettings()
         if self.chat.mode not in MODES:
             raise ConfigError(f"mode {self.chat.mode!r} must be one of {', '.join(MODES)}")
+        if self.chat.max_tokens is not None and self.chat.max_tokens < 1:
+            raise ConfigError(f"max_tokens must be at least 1, not {self.chat.max_tokens}")
         if unknown := sorted(self.chat.prompts.keys() - _VARIABLES.keys()):
             raise ConfigError(f"the chat judge has no prompt {unknown[0]!r}; it has {', '.join(JUDGE_PROMPTS)}")
         form = SingleForm if self.chat.mode == "independent" else SeveralForm
         self._form: Form = form(evidence=self.chat.evidence)
         self._prompts: dict[str, Prompt] = {
-            name: load_prompt(name, path=self.chat.prompts.get(name), variables=variables)
+            name: load_prompt(name, path=self.chat.prompts.get(name), variables=variables, required=_REQUIRED[name])
             for name, variables in _VARIABLES.items()
         }
 
@@ -118,39 +127,31 @@ class ChatJudge:
 
     def ask(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> list[Verdict]:
         """Answers `questions` about `example`; see `Judge.ask`."""
-        talk = _Talk(self.model)
-        answers: dict[str, Parsed] = {}
-        request = self.first_request(example, questions, repeat=repeat)
-        pending: Sequence[Question] = questions
-        reason: Reason = "unparsed"
-        problem = ""
+        outcome = _Outcome(talk=_Talk(self.model))
         try:
-            for last in (False, True):
-                reply, reading = self._complete(talk, request, pending)
-                answers.update(reading.answers)
-                pending = [question for question in pending if question.id not in answers]
-                if not pending:
-                    break
-                problem = reading.problems[pending[0].id]
-                reason = _reason(reply)
-                if last or reason != "unparsed":
-                    problem = _account(reason, problem, reply)
-                    break
-                request = self._request_again(request, reply, pending, problem)
+            self._converse(outcome, self.first_request(example, questions, repeat=repeat), questions)
         except ModelError as error:
             if error.stops_run or isinstance(error, ModelBusyError):
                 raise
-            reason, problem = "error", str(error)
-        return self._verdicts(example, questions, answers, _Outcome(talk=talk, reason=reason, problem=problem))
+            outcome.failed(error, questions)
+        return self._verdicts(example, questions, outcome)
 
-    def _complete(self, talk: "_Talk", request: Request, pending: Sequence[Question]) -> tuple[Reply, Reading]:
-        """Sends one request, and once more with a higher cap when the reply was cut off before its answer."""
-        reply = talk.send(request)
-        reading = self._form.read(reply.text, pending)
-        if reading.problems and reply.finish_reason == "length":
-            reply = talk.send(replace(request, max_tokens=request.max_tokens * _RAISE_CAP))
+    def _converse(self, outcome: "_Outcome", request: Request, questions: Sequence[Question]) -> None:
+        """Asks until every question has an answer, or nothing that may be tried is left."""
+        may_ask_again = may_raise_cap = True
+        pending = questions
+        while True:
+            reply = outcome.talk.send(request)
             reading = self._form.read(reply.text, pending)
-        return reply, reading
+            pending = outcome.after(reply, reading, pending, request.max_tokens)
+            if pending and outcome.reason == "truncated" and may_raise_cap:
+                may_raise_cap = False
+                request = replace(request, max_tokens=request.max_tokens * _RAISE_CAP)
+            elif pending and outcome.reason == "unparsed" and may_ask_again:
+                may_ask_again = False
+                request = self._request_again(request, reply, pending, reading.problems[pending[0].id])
+            else:
+                return
 
     def first_request(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> Request:
         """The request that `ask` sends first."""
@@ -165,23 +166,17 @@ class ChatJudge:
         )
 
     def _request_again(self, request: Request, reply: Reply, pending: Sequence[Question], problem: str) -> Request:
-        values = {
-            "problem": problem,
-            "ids": ", ".join(question.id for question in pending),
-            "form": self._form.shape(pending),
-        }
-        said = Message(role="assistant", content=without_reasoning(reply.text).strip() or "(nothing)")
+        values = {"problem": problem, "questions": self._form.names(pending), "form": self._form.shape(pending)}
+        said = Message(role="assistant", content=storable(without_reasoning(reply.text)).strip() or "(nothing)")
         messages = (*request.messages, said, *self._prompts["judge_again"].fill(values))
         return replace(request, messages=messages, schema=self._form.schema(pending))
 
-    def _verdicts(
-        self, example: Example, questions: Sequence[Question], answers: Mapping[str, Parsed], outcome: "_Outcome"
-    ) -> list[Verdict]:
-        talk = outcome.talk
+    def _verdicts(self, example: Example, questions: Sequence[Question], outcome: "_Outcome") -> list[Verdict]:
+        talk, shares = outcome.talk, outcome.usage_shares(questions)
         verdicts = []
-        for question, usage in zip(questions, talk.usage.split(len(questions)), strict=True):
-            parsed = answers.get(question.id)
-            explanation, quotes = (parsed.explanation, parsed.quotes) if parsed else (outcome.problem, ())
+        for question in questions:
+            parsed = outcome.answers.get(question.id)
+            explanation, quotes = (parsed.explanation, parsed.quotes) if parsed else (outcome.problems[question.id], ())
             answer, reason = _answer_or_reason(parsed, outcome.reason)
             verdicts.append(
                 Verdict(
@@ -190,7 +185,7 @@ class ChatJudge:
                     explanation=explanation,
                     evidence=verify_quotes(quotes, example),
                     judge=self.name,
-                    usage=usage,
+                    usage=shares.get(question.id, Usage()),
                     cached=talk.all_cached,
                     replies=tuple(talk.keys),
                 )
@@ -225,13 +220,42 @@ class _Talk:
         return reply
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True)
 class _Outcome:
-    """How asking ended: the calls, and why the questions without an answer have none."""
+    """What asking has come to: the calls, the answers, and why the other questions have none."""
 
     talk: _Talk
-    reason: Reason
-    problem: str
+    answers: dict[str, Parsed] = field(default_factory=dict)
+    reason: Reason = "unparsed"
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def after(self, reply: Reply, reading: Reading, asked: Sequence[Question], cap: int) -> list[Question]:
+        """Takes in a reply to the questions `asked`; returns those that still have no answer."""
+        self.answers.update(reading.answers)
+        self.reason = _reason(reply)
+        pending = [question for question in asked if question.id not in self.answers]
+        self.problems = {q.id: _account(self.reason, reading.problems[q.id], reply, cap) for q in pending}
+        return pending
+
+    def failed(self, error: ModelError, questions: Sequence[Question]) -> None:
+        """Takes in a call that can never succeed; after a reply that was cut off, it is the higher cap that failed."""
+        if self.reason != "truncated":
+            self.reason = "error"
+        for question in questions:
+            if question.id not in self.answers:
+                before = f"{self.problems[question.id]}; " if self.reason == "truncated" else ""
+                self.problems[question.id] = f"{before}{error}"
+
+    def usage_shares(self, questions: Sequence[Question]) -> dict[str, Usage]:
+        """What was paid, by question id.
+
+        A question that failed with an error is asked again by the same command, and its verdict replaced: when others
+        of its batch have an answer, they bear the cost.
+        """
+        payers = [q.id for q in questions if self.reason != "error" or q.id in self.answers] or [
+            question.id for question in questions
+        ]
+        return dict(zip(payers, self.talk.usage.split(len(payers)), strict=True))
 
 
 def _answer_or_reason(parsed: Parsed | None, reason: Reason) -> tuple[Answer | None, Reason | None]:
@@ -251,13 +275,11 @@ def _reason(reply: Reply) -> Reason:
     return "unparsed"
 
 
-def _account(reason: Reason, problem: str, reply: Reply) -> str:
+def _account(reason: Reason, problem: str, reply: Reply, cap: int) -> str:
     """What a person needs to know about a question that stays without an answer."""
     if reason == "refused":
         return f"the server refused to answer: {reply.refusal or 'content filter'}"
     if reason == "truncated":
-        spent = " on hidden reasoning" if reply.reasoning and not reply.text.strip() else ""
-        return (
-            f"the reply was cut off by the cap of {reply.usage.output_tokens} tokens{spent}; raise --max-reply-tokens"
-        )
+        spent = "" if without_reasoning(reply.text).strip() else ", all spent on reasoning"
+        return f"the reply was cut off by its cap of {cap} tokens{spent}; raise --max-reply-tokens"
     return f"{problem}; the reply began: {reply.text[:_SHOWN_CHARS]!r}"

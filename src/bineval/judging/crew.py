@@ -58,7 +58,8 @@ class Crew:
         self._judge, self._tasks, self._n_threads = judge, tasks, n_threads
         self._pool = ThreadPoolExecutor(n_threads, thread_name_prefix="bineval")
         self._finished: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
-        self._n_under_way = self._n_failures_in_a_row = 0
+        self._under_way: set[Future[Outcome]] = set()
+        self._n_failures_in_a_row = 0
         self._stopped = False
 
     def outcomes(self) -> Iterator[Outcome]:
@@ -68,11 +69,15 @@ class Crew:
         Can be called again after an interruption, to collect what is under way.
         """
         error: BaseException | None = None
-        if not self._stopped and not self._n_under_way:
+        # Anew, for an interruption may have lost what it took from the queue.
+        self._finished = queue.SimpleQueue()
+        for future in self._under_way:
+            future.add_done_callback(self._finished.put)
+        if not self._stopped and not self._under_way:
             self._send(1, self._ask)
-        while self._n_under_way:
+        while self._under_way:
             future = self._finished.get()
-            self._n_under_way -= 1
+            self._under_way.remove(future)
             if future.cancelled():
                 continue
             failure = future.exception()
@@ -84,7 +89,7 @@ class Crew:
                 error = error or failure
                 self.stop()
             if not self._stopped:
-                self._send(self._n_threads * _TASKS_PER_THREAD - self._n_under_way, self._ask_patiently)
+                self._send(self._n_threads * _TASKS_PER_THREAD - len(self._under_way), self._ask_patiently)
         self._pool.shutdown(wait=False)
         if error is not None:
             raise error
@@ -96,8 +101,9 @@ class Crew:
 
     def _send(self, n: int, ask: Callable[[Task], Outcome]) -> None:
         for task in islice(self._tasks, n):
-            self._n_under_way += 1
-            self._pool.submit(ask, task).add_done_callback(self._finished.put)
+            future = self._pool.submit(ask, task)
+            self._under_way.add(future)
+            future.add_done_callback(self._finished.put)
 
     def _ask(self, task: Task) -> Outcome:
         questions = [question for _, question in task.questions]

@@ -54,7 +54,7 @@ def forecast(tasks: Iterable[Task], judge: Judge, model: Model, replies: ReplyCa
             n_too_long += 1
             continue
         n_calls += 1
-        least += _FEWEST_OUTPUT_TOKENS * len(task.questions)
+        least += min(_FEWEST_OUTPUT_TOKENS * len(task.questions), request.max_tokens)
         most += request.max_tokens
     return Forecast(
         n_verdicts=n_verdicts,

@@ -7,7 +7,7 @@ from bineval.hashing import Json
 from bineval.judging.parsing import Reading, read_one, read_several
 from bineval.types import Question
 
-_MAX_EXPLANATION_CHARS = 600
+_MAX_EXPLANATION_CHARS = 400
 _MAX_QUOTE_CHARS = 300
 _MAX_QUOTES = 3
 _QUOTES = '"evidence": ["words copied exactly from the text or the material"], '
@@ -23,6 +23,10 @@ class Form(Protocol):
 
     def values(self, questions: Sequence[Question]) -> dict[str, str]:
         """What fills the prompt, besides the example."""
+        ...
+
+    def names(self, questions: Sequence[Question]) -> str:
+        """What the model knows the questions by, to ask them again."""
         ...
 
     def shape(self, questions: Sequence[Question]) -> str:
@@ -52,6 +56,11 @@ class SingleForm:
         violation = f'An example of "no": {question.violation}\n' if question.violation else ""
         return {"question": question.text, "violation": violation, "form": self.shape(questions)}
 
+    def names(self, questions: Sequence[Question]) -> str:
+        """The question itself."""
+        (question,) = questions
+        return question.text
+
     def shape(self, questions: Sequence[Question]) -> str:
         """An object with explanation and answer."""
         (question,) = questions
@@ -80,6 +89,10 @@ class SeveralForm:
     def values(self, questions: Sequence[Question]) -> dict[str, str]:
         """One line a question, with its id and its example of "no"."""
         return {"questions": "\n".join(map(_line, questions)), "form": self.shape(questions)}
+
+    def names(self, questions: Sequence[Question]) -> str:
+        """Their ids."""
+        return f"the questions with the ids {', '.join(question.id for question in questions)}"
 
     def shape(self, questions: Sequence[Question]) -> str:
         """A list of objects with id, explanation and answer."""

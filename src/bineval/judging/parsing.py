@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bineval.hashing import Json
-from bineval.judging.json_text import json_values, without_reasoning
+from bineval.io.values import storable
+from bineval.judging.json_text import json_values, merged, without_reasoning
 
 AnswerWord = Literal["yes", "no", "not_applicable"]
 
@@ -59,7 +60,7 @@ class Reading:
 def read_one(text: str, question_id: str, *, may_not_apply: bool) -> Reading:
     """Reads the reply to a single question."""
     values = json_values(text)
-    found = [item for value in values for item in _objects_with(value, "answer")]
+    found = [item for value in values for item in _answer_objects(value)]
     if not found and not values and (word := _word(without_reasoning(text))):
         found = [{"answer": word}]
     return _reading({question_id: found}, {question_id: may_not_apply}, text)
@@ -75,10 +76,10 @@ def read_several(text: str, may_not_apply: Mapping[str, bool]) -> Reading:
     found: dict[str, list[dict[str, Json]]] = {question_id: [] for question_id in may_not_apply}
     n_extra = 0
     for value in json_values(text):
-        for item in _objects_with(value, "answer"):
-            question_id = item.get("id")
-            if isinstance(question_id, str) and question_id.strip() in found:
-                found[question_id.strip()].append(item)
+        for item in _answer_objects(value):
+            question_id = _id(item.get("id"))
+            if question_id in found:
+                found[question_id].append(item)
             else:
                 n_extra += 1
     return _reading(found, may_not_apply, text, n_extra)
@@ -93,8 +94,12 @@ def _reading(
         result = _settle(items, may_not_apply[question_id])
         if isinstance(result, Parsed):
             answers[question_id] = result
+        elif not text.strip():
+            problems[question_id] = "the reply is empty"
+        elif n_extra and not items:
+            problems[question_id] = f"the reply has no answer with this id, but {n_extra} with ids that were not asked"
         else:
-            problems[question_id] = result if text.strip() else "the reply is empty"
+            problems[question_id] = result
     return Reading(answers=answers, problems=problems, n_extra=n_extra)
 
 
@@ -118,18 +123,22 @@ def _settle(items: list[dict[str, Json]], may_not_apply: bool) -> Parsed | str:
     )
 
 
-def _objects_with(value: Json, key: str) -> Iterator[dict[str, Json]]:
-    """Yields the objects in `value`, at any depth, that have `key`; names of keys are compared without case."""
+def _answer_objects(value: Json) -> Iterator[dict[str, Json]]:
+    """Yields the objects in `value`, at any depth, that have an "answer"; names of keys in lower case."""
     if isinstance(value, dict):
-        item = {str(name).strip().casefold(): part for name, part in value.items()}
-        if key in item:
+        item = merged((name.strip().casefold(), part) for name, part in value.items())
+        if "answer" in item:
             yield item
-            return
-        for part in item.values():
-            yield from _objects_with(part, key)
+        for part in value.values():
+            yield from _answer_objects(part)
     elif isinstance(value, list):
         for part in value:
-            yield from _objects_with(part, key)
+            yield from _answer_objects(part)
+
+
+def _id(value: Json) -> str | None:
+    """The id as text: models write the id "1" as a number too."""
+    return str(value).strip() if isinstance(value, str | int) else None
 
 
 def _word(value: Json) -> AnswerWord | None:
@@ -144,16 +153,11 @@ def _text(value: Json) -> str | None:
     if isinstance(value, list):
         value = " ".join(str(part) for part in value)
     if isinstance(value, str) and value.strip():
-        return _encodable(value.strip())
+        return storable(value.strip())
     return None
 
 
 def _quotes(value: Json) -> tuple[str, ...]:
     items = value if isinstance(value, list) else [value]
     quotes = [item.get("quote") if isinstance(item, dict) else item for item in items]
-    return tuple(_encodable(quote.strip()) for quote in quotes if isinstance(quote, str) and quote.strip())
-
-
-def _encodable(text: str) -> str:
-    """Replaces lone surrogates, which JSON escapes can bring in and no file or database takes."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not text.isascii() else text
+    return tuple(storable(quote.strip()) for quote in quotes if isinstance(quote, str) and quote.strip())

@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from bineval.errors import BinevalError
@@ -26,6 +28,7 @@ class Progress:
         n_unanswered: Verdicts of this sitting without an answer, those that do not apply left out.
         usage: Tokens and calls paid, earlier sittings included.
         sitting: Tokens and calls paid in this sitting.
+        stopping: Whether the run was interrupted, and only waits for the calls under way.
     """
 
     n_planned: int
@@ -35,6 +38,7 @@ class Progress:
     n_unanswered: int = 0
     usage: Usage
     sitting: Usage = field(default_factory=Usage)
+    stopping: bool = False
 
     def after(self, verdicts: Sequence[Verdict]) -> "Progress":
         """Where the run stands after these verdicts too."""
@@ -73,26 +77,37 @@ def execute(
 
     Raises:
         BinevalError: The judge can go no further (see `Judge.ask`), or the store fails.
-        KeyboardInterrupt: As it came; calls under way were waited for.
+        KeyboardInterrupt: As it came; calls under way were waited for, until a second one came.
     """
     settled = run.settled if run.n_verdicts() else None
     tasks = pending_tasks(run.checklist, examples, judge, repeats=repeats, settled=settled)
     crew = Crew(judge, tasks, n_threads=n_threads)
     book = _Book(run, len(examples) * len(run.checklist.questions) * repeats, on_progress)
     try:
+        _collect(crew, book)
+    except (BinevalError, KeyboardInterrupt) as error:
+        book.save()
+        # Verdicts that failed with an error are saved too, but they are asked again.
+        kept = f"{run.n_settled()} of {book.progress.n_planned} verdicts are kept in run {run.name}"
+        error.add_note(f"{kept}; the same command goes on from there")
+        raise
+    finally:
+        crew.stop()
+        book.close()
+
+
+def _collect(crew: Crew, book: "_Book") -> None:
+    try:
         for outcome in crew.outcomes():
             book.enter(outcome)
     except KeyboardInterrupt:
         crew.stop()
-        for outcome in crew.outcomes():
-            book.enter(outcome)
+        book.stop()
+        # Why a call under way fails does not matter any more.
+        with suppress(BinevalError):
+            for outcome in crew.outcomes():
+                book.enter(outcome)
         raise
-    except BinevalError as error:
-        book.save()
-        error.add_note(f"{book.progress.n_done} of {book.progress.n_planned} verdicts are kept in run {run.name}")
-        raise
-    finally:
-        book.save()
 
 
 def pending_tasks(
@@ -132,6 +147,8 @@ class _Book:
         self.progress = Progress(n_planned=n_planned, n_done=run.n_settled(), usage=run.usage())
         self._rows: list[PlacedRow] = []
         self._saved_at = time.monotonic()
+        # An interruption reaches the main thread only: in one of its own, no transaction is left half done.
+        self._saver = ThreadPoolExecutor(1, thread_name_prefix="bineval-save")
         self._tell()
 
     def enter(self, outcome: Outcome) -> None:
@@ -151,11 +168,24 @@ class _Book:
         if len(self._rows) >= _SAVE_AFTER_ROWS or time.monotonic() - self._saved_at >= _SAVE_AFTER_S:
             self.save()
 
+    def stop(self) -> None:
+        """Tells that the run was interrupted."""
+        self.progress = replace(self.progress, stopping=True)
+        self._tell()
+
     def save(self) -> None:
         """Saves what is not saved yet."""
-        rows, self._rows = self._rows, []
-        self._run.save(rows)
+        # Forgotten only when saved: an interruption in between saves them again, which changes nothing.
+        self._saver.submit(self._run.save, tuple(self._rows)).result()
+        self._rows = []
         self._saved_at = time.monotonic()
+
+    def close(self) -> None:
+        """Saves what is not saved yet; nothing can be entered any more."""
+        try:
+            self.save()
+        finally:
+            self._saver.shutdown(wait=False)
 
     def _tell(self) -> None:
         if self._on_progress is not None:

@@ -37,8 +37,8 @@ class RunStatus:
 
     @property
     def finished(self) -> bool:
-        """Whether every planned verdict is there."""
-        return self.n_done >= self.n_planned
+        """Whether every planned verdict is there; a run that was cut off while it was set up has planned none yet."""
+        return 0 < self.n_planned <= self.n_done
 
     @property
     def unanswered_share(self) -> float:

@@ -55,7 +55,8 @@ def summarize(run: Run, *, seed: int = 0) -> list[SummaryRow]:
                 cell.n_answered += score.n_answered
                 cell.n_asked += score.n_asked
                 if score.value is not None:
-                    group = example.id if example.group is None else example.group
+                    # In a pair, so that no group is taken for the example that has its name as an id.
+                    group = ("example", example.id) if example.group is None else ("group", example.group)
                     cell.values.append((group, score.value))
     shown = [None, *systems] if len(systems) > 1 else [None]
     scales: dict[str, Scale | None] = {name: item.scale for name, item in run.checklist.dimensions.items()}

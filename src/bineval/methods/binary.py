@@ -6,7 +6,7 @@ Begins or resumes a run, asks what is missing, and returns the run.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bineval.environment import default_store
 from bineval.errors import ConfigError
@@ -148,7 +148,9 @@ class Job:
                     on_progress=on_progress,
                 )
             finally:
-                run.facts["parameters_changed"] = dict(judge.parameters_changed())
+                # A sitting that asks nothing learns nothing: what earlier ones learned stays.
+                earlier = cast(dict[str, Json], run.facts.get("parameters_changed", {}))
+                run.facts["parameters_changed"] = {**earlier, **judge.parameters_changed()}
         finally:
             run.release()
         return run
@@ -156,15 +158,15 @@ class Job:
     def forecast(self, store: Store, name: str | None) -> Forecast:
         """Returns what the rest of the run will take; makes no call and leaves no trace in the store."""
         identity = self._identity()
-        name = name or self._default_name(identity)
+        run = _resumable(store, name or self._default_name(identity), identity)
         judge = self._judge()
-        examples = self.examples[: self.options.limit]
-        if name in run_names(store):
-            run = find_run(store, name)
-            _refuse_if_different(run, identity)
-            tasks = pending_tasks(run.checklist, examples, judge, repeats=self.options.repeats, settled=run.settled)
-        else:
-            tasks = pending_tasks(self.checklist, examples, judge, repeats=self.options.repeats)
+        tasks = pending_tasks(
+            self.checklist,
+            self.examples[: self._n_covered(run)],
+            judge,
+            repeats=self.options.repeats,
+            settled=run.settled if run else None,
+        )
         return forecast(tasks, judge, self.model, StoredReplies(store))
 
     def _judge(self) -> ChatJudge:
@@ -177,20 +179,18 @@ class Job:
         return default_name(self.source, self.checklist, self._judge(), identity)
 
     def _begin_or_resume(self, store: Store, name: str, identity: Mapping[str, Json]) -> StoredRun:
+        if run := _resumable(store, name, identity):
+            return run
         if name in run_names(store):
-            run = find_run(store, name)
-            if run.n_verdicts() > 0:
-                _refuse_if_different(run, identity)
-                return run
-            # It never got an answer (a wrong key, say): what is corrected now may differ.
-            delete_run(run)
+            stale = find_run(store, name)
+            stale.claim()  # another process may be waiting for its first answer
+            delete_run(stale)
         facts = {**run_facts(), "judge_name": self.model.name, "n_examples": 0, "n_planned": 0}
         return begin_run(store, name, identity=identity, facts=facts, checklist=self.checklist)
 
     def _extend(self, run: StoredRun) -> int:
         """Adds the examples that the limit of this sitting lets in; returns how many the run covers."""
-        n_wanted = len(self.examples[: self.options.limit])
-        n_covered = max(n_wanted, int(str(run.facts["n_examples"])))
+        n_covered = self._n_covered(run)
         run.add_examples(self.examples[:n_covered])
         run.facts["n_examples"] = n_covered
         run.facts["n_planned"] = n_covered * len(self.checklist.questions) * self.options.repeats
@@ -199,15 +199,31 @@ class Job:
         run.save_facts()
         return n_covered
 
+    def _n_covered(self, run: StoredRun | None) -> int:
+        """How many examples a run covers after this sitting: a smaller limit takes none back."""
+        n_before = cast(int, run.facts["n_examples"]) if run else 0
+        return max(len(self.examples[: self.options.limit]), n_before)
+
     def _wrapped(self, run: StoredRun) -> Model:
         replies = StoredReplies(run.store, run_id=run.id, uncounted=run.uncounted_replies())
         return stack(self.model, replace(self.options.policy, spent=run.usage()), replies=replies)
 
 
-def _refuse_if_different(run: StoredRun, identity: Mapping[str, Json]) -> None:
+def _resumable(store: Store, name: str, identity: Mapping[str, Json]) -> StoredRun | None:
+    """The run called `name`; None when there is none, or a different one that never got an answer (a wrong key, say).
+
+    Raises:
+        ConfigError: It differs in what can change its answers.
+    """
+    if name not in run_names(store):
+        return None
+    run = find_run(store, name)
     if lines := differences(run.identity, identity):
+        if run.n_verdicts() == 0:
+            return None
         raise ConfigError(
             f"run {run.name!r} cannot be resumed, for these would change its answers:\n  "
             + "\n  ".join(lines)
             + "\nuse another --name for a new run (answers that are the same come from the reply cache)"
         )
+    return run

@@ -6,10 +6,11 @@ from typing import Any
 
 from bineval.errors import MissingDependencyError
 from bineval.hashing import Json
+from bineval.io.values import storable
 from bineval.models.catalog import ModelOptions
 from bineval.models.http_errors import Failure
 from bineval.models.parameters import LEFT_OUT, Form, Offer, Parameter, strict_schema
-from bineval.models.remote_chat import RemoteChat, token_count, valid_text
+from bineval.models.remote_chat import RemoteChat, token_count
 from bineval.models.sdk_endpoint import SdkEndpoint
 from bineval.types import FinishReason, Reply, Request, Usage
 
@@ -97,7 +98,7 @@ def _messages(request: Request) -> dict[str, Any]:
     turns: list[dict[str, str]] = []
     system: list[str] = []
     for message in request.messages:
-        text = valid_text(message.content)
+        text = storable(message.content)
         if message.role == "system":
             system.append(text)
         else:
@@ -122,7 +123,7 @@ def _read_message(answer: Mapping[str, Any], params_used: Mapping[str, Json]) ->
 def _joined(blocks: list[Any], kind: str) -> str:
     """The text of all blocks of a kind, whose text stands under the kind's own name."""
     texts = (block.get(kind) for block in blocks if isinstance(block, dict) and block.get("type") == kind)
-    return valid_text("".join(text for text in texts if isinstance(text, str)))
+    return storable("".join(text for text in texts if isinstance(text, str)))
 
 
 def _usage(usage: object) -> Usage:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bineval.errors import BudgetExceeded, ConfigError
 from bineval.models.base import Model, Wrapper
-from bineval.models.sizing import input_tokens
+from bineval.models.sizing import input_tokens, used_by
 from bineval.types import Reply, Request, Usage
 
 
@@ -23,12 +23,19 @@ class Budget:
     max_tokens: int | None = None
     max_cost_usd: float | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("max_calls", "max_tokens", "max_cost_usd"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:  # false for NaN too, which would be no cap at all
+                raise ConfigError(f"{name} must be at least 0, not {value}")
+
 
 class Budgeted(Wrapper):
     """Refuses the call that could pass a cap, before it is sent.
 
     A call reserves its input and its whole reply cap. While reservations of calls under way stand in the way, the next
-    call waits for them to settle; only when nothing is under way is the budget exceeded.
+    call waits for them to settle; only when nothing is under way is the budget exceeded. A call that failed counts as a
+    call without tokens; one of whose tokens the server says nothing counts with its whole reservation.
 
     Args:
         inner: The model.
@@ -44,6 +51,7 @@ class Budgeted(Wrapper):
                 "(US dollars per million tokens) or cap with --max-tokens"
             )
         self._budget = budget
+        self._counts_tokens = budget.max_tokens is not None or budget.max_cost_usd is not None
         self._spent = spent or Usage()
         self._reserved = Usage()
         self._settled = threading.Condition()
@@ -54,12 +62,15 @@ class Budgeted(Wrapper):
         Raises:
             BudgetExceeded: It does not; nothing was sent.
         """
-        reservation = Usage(input_tokens=input_tokens(self.inner, request), output_tokens=request.max_tokens, calls=1)
+        reservation = Usage(calls=1)
+        if self._counts_tokens:
+            n_input = input_tokens(self.inner, request)
+            reservation = Usage(input_tokens=n_input, output_tokens=request.max_tokens, calls=1)
         self._reserve(reservation)
         used = Usage(calls=1)
         try:
             reply = self.inner.complete(request)
-            used = reply.usage
+            used = used_by(reply, reservation)
             return reply
         finally:
             self._settle(reservation, used)

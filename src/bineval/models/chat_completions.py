@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bineval.hashing import Json
+from bineval.io.values import storable
 from bineval.models.http_errors import EMPTY_REPLY, Failure, failure_in
 from bineval.models.parameters import LEFT_OUT, Form, Parameter, strict_schema
-from bineval.models.remote_chat import token_count, valid_text
+from bineval.models.remote_chat import token_count
 from bineval.types import FinishReason, Reply, Request, TokenLogprob, Usage
 
 _FEW_LOGPROBS = 5
@@ -95,7 +96,7 @@ _FINISH_REASONS: dict[str, FinishReason] = {
 
 def messages(request: Request) -> list[dict[str, str]]:
     """The request's messages as the format has them."""
-    return [{"role": message.role, "content": valid_text(message.content)} for message in request.messages]
+    return [{"role": message.role, "content": storable(message.content)} for message in request.messages]
 
 
 def read_completion(answer: Mapping[str, Any], request: Request, params_used: Mapping[str, Json]) -> Reply | Failure:
@@ -141,7 +142,7 @@ def _content(message: Mapping[str, Any]) -> tuple[str, str | None]:
         thoughts += [_joined(part["thinking"]) for part in parts if part.get("thinking")]
         content = _joined(parts)
     text = content if isinstance(content, str) else ""
-    return valid_text(text), valid_text("\n".join(thoughts)) or None
+    return storable(text), storable("\n".join(thoughts)) or None
 
 
 def _joined(value: object) -> str:
@@ -167,7 +168,7 @@ def _pairs(entries: object) -> Iterator[tuple[str, float]]:
     for entry in entries if isinstance(entries, list) else ():
         token, logprob = _mapping(entry).get("token"), _mapping(entry).get("logprob")
         if isinstance(token, str) and isinstance(logprob, int | float) and math.isfinite(logprob):
-            yield valid_text(token), float(logprob)
+            yield storable(token), float(logprob)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bineval.types import Message
+from bineval.errors import ConfigError
+from bineval.types import Message, Role
 
 if TYPE_CHECKING:
     from llama_cpp import Llama
@@ -19,20 +20,24 @@ _SLOT = re.compile("\ue000(\\d+)\ue001")
 
 
 class ChatTokenizer:
-    """Renders messages to tokens and tokens to text for a loaded model."""
+    """Renders messages to tokens and tokens to text for a loaded model.
+
+    Raises:
+        ConfigError: The file's chat template is malformed.
+    """
 
     def __init__(self, llama: "Llama") -> None:
         import llama_cpp
-        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
         self._llama = llama
         self._vocab = llama_cpp.llama_model_get_vocab(llama.model)
         self._is_end = llama_cpp.llama_vocab_is_eog
         self._bos = self._special(llama.token_bos())
-        self._render = Jinja2ChatFormatter(
-            template=llama.metadata.get("tokenizer.chat_template", _CHATML),
-            eos_token=self._special(llama.token_eos()),
-            bos_token=self._bos,
+        self._template = _Template(
+            llama.metadata.get("tokenizer.chat_template", _CHATML),
+            bos=self._bos,
+            eos=self._special(llama.token_eos()),
+            file=llama.model_path,
         )
         self._adds_bos = bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
 
@@ -41,11 +46,12 @@ class ChatTokenizer:
 
         The template is rendered with a slot for each content. Template and contents are tokenized apart, and only the
         template may yield special tokens: a judged text that holds `<|im_end|>` stays text.
+
+        Raises:
+            ConfigError: The template cannot render a conversation with these roles.
         """
-        slots: Any = [{"role": m.role, "content": f"\ue000{i}\ue001"} for i, m in enumerate(messages)]
-        prompt: str = self._render(messages=slots).prompt
         tokens: list[int] = []
-        for i, part in enumerate(_SLOT.split(prompt)):
+        for i, part in enumerate(_SLOT.split(self._template.render([message.role for message in messages]))):
             is_content = i % 2 == 1
             text = messages[int(part)].content if is_content else part
             add_bos = i == 0 and self._adds_bos and not part.startswith(self._bos)
@@ -66,3 +72,49 @@ class ChatTokenizer:
             return ""
         data: bytes = self._llama.detokenize([token], special=True)
         return data.decode("utf-8", "replace")
+
+
+class _Template:
+    """A model file's chat template, rendered with a slot for the content of each message."""
+
+    def __init__(self, text: str, *, bos: str, eos: str, file: str) -> None:
+        from jinja2 import TemplateError
+        from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+
+        self._file = file
+        # What a template raises that was written for other roles, or for another renderer.
+        self._failures = (TemplateError, TypeError, ValueError)
+        try:
+            self._formatter = Jinja2ChatFormatter(template=text, eos_token=eos, bos_token=bos)
+        except TemplateError as error:
+            raise ConfigError(f"{file}: its chat template is malformed: {error}") from error
+
+    def render(self, roles: Sequence[Role]) -> str:
+        """Returns the conversation; a template that takes no system message gets it inside the next one."""
+        turns = [(role, _slot(i)) for i, role in enumerate(roles)]
+        problems = []
+        for talk in (turns, _without_system(turns)):
+            try:
+                prompt: str = self._formatter(messages=_as_dicts(talk)).prompt
+            except self._failures as error:
+                problems.append(str(error))
+                continue
+            if sorted(map(int, _SLOT.findall(prompt))) == list(range(len(roles))):
+                return prompt
+            problems.append("it leaves out a message")
+        raise ConfigError(f"{self._file}: its chat template cannot render {', '.join(roles)}: {problems[0]}")
+
+
+def _slot(i: int) -> str:
+    return f"\ue000{i}\ue001"
+
+
+def _as_dicts(turns: Sequence[tuple[Role, str]]) -> Any:  # noqa: ANN401 - the renderer's types are unions of dicts
+    return [{"role": role, "content": content} for role, content in turns]
+
+
+def _without_system(turns: Sequence[tuple[Role, str]]) -> list[tuple[Role, str]]:
+    if len(turns) < 2 or turns[0][0] != "system":
+        return list(turns)
+    (_, rules), (role, content), *rest = turns
+    return [(role, f"{rules}\n\n{content}"), *rest]

@@ -1,9 +1,9 @@
 """What went wrong with a call over HTTP, in one form for every provider, and its translation to our errors.
 
 Providers agree on status codes and little else. `read_failure` finds the message, the machine-readable codes and the
-named request fields in every shape of error body met in practice; decisions are made by status and code. Only two
-things are decided by wording, because servers give no code for them: an input that is too long, and an account
-without credit.
+named request fields in every shape of error body met in practice; decisions are made by status and code. Only three
+things are decided by wording, because servers give no code for them: an input that is too long, an account without
+credit, and a request that llama-cpp-python's server finds invalid, which it calls an internal error (500).
 """
 
 import email.utils
@@ -63,6 +63,7 @@ _TOO_LONG_WORDS = re.compile(
     r"|input token count .{0,40}exceeds",
     re.IGNORECASE,
 )
+_INVALID_BODY_WORDS = re.compile(r"\d+ validation errors?:.{0,200}'loc': \('body'", re.DOTALL)
 _NO_CREDIT_WORDS = re.compile(r"credit balance is too low", re.IGNORECASE)
 
 
@@ -89,7 +90,7 @@ class Failure:
     @property
     def malformed(self) -> bool:
         """Whether the server objects to what the request says, rather than to who asks or when."""
-        return self.status in (400, 422) and not self.too_long and not self.filtered
+        return (self.status in (400, 422) or self._invalid_body) and not self.too_long and not self.filtered
 
     @property
     def too_long(self) -> bool:
@@ -119,8 +120,12 @@ class Failure:
         return self._final_class()(self.message, model=model, status=self.status, request_id=self.request_id)
 
     @property
+    def _invalid_body(self) -> bool:
+        return self.status == 500 and _INVALID_BODY_WORDS.search(self.message) is not None
+
+    @property
     def _busy(self) -> bool:
-        if self.codes & _AUTH:
+        if self.codes & _AUTH or self._invalid_body:
             return False
         if self.status is None or self.status in (408, 409, 425, 429):
             return True

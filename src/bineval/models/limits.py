@@ -1,5 +1,6 @@
 """Keeps calls within requests and tokens a minute, and adapts how many run at once to what the server takes."""
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -7,11 +8,10 @@ from dataclasses import dataclass
 
 from bineval.errors import ConfigError, ModelBusyError
 from bineval.models.base import Model, Wrapper
-from bineval.models.sizing import estimated_tokens
-from bineval.types import Reply, Request
+from bineval.models.sizing import estimated_tokens, used_by
+from bineval.types import Reply, Request, Usage
 
 _TOO_MANY_REQUESTS = 429
-_BURST_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +31,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("concurrency", "requests_per_minute", "tokens_per_minute"):
             value = getattr(self, name)
-            if value is not None and value <= 0:
+            if value is not None and not value > 0:  # false for NaN too, which would be no limit at all
                 raise ConfigError(f"{name} must be greater than 0, not {value}")
 
 
@@ -52,8 +52,8 @@ class Limited(Wrapper):
     ) -> None:
         super().__init__(inner)
         self._gate = _Gate(limits.concurrency)
-        self._requests = _Bucket(limits.requests_per_minute, clock, sleep)
-        self._tokens = _Bucket(limits.tokens_per_minute, clock, sleep)
+        self._requests = _Pace(limits.requests_per_minute, clock, sleep)
+        self._tokens = _Pace(limits.tokens_per_minute, clock, sleep)
         self._counts_tokens = limits.tokens_per_minute is not None
 
     @property
@@ -63,11 +63,12 @@ class Limited(Wrapper):
 
     def complete(self, request: Request) -> Reply:
         """Completes `request` when its turn has come."""
+        n_input = estimated_tokens(request) if self._counts_tokens else 0
+        reserved = Usage(input_tokens=n_input, output_tokens=request.max_tokens)
         round_ = self._gate.enter()
-        reserved = float(estimated_tokens(request) + request.max_tokens) if self._counts_tokens else 0.0
         try:
-            self._requests.take(1.0)
-            self._tokens.take(reserved)
+            self._requests.take(1)
+            self._tokens.take(_tokens(reserved))
             reply = self.inner.complete(request)
         except ModelBusyError as error:
             if error.status == _TOO_MANY_REQUESTS:
@@ -75,7 +76,7 @@ class Limited(Wrapper):
             raise
         else:
             self._gate.grow()
-            self._tokens.give_back(reserved - reply.usage.input_tokens - reply.usage.output_tokens)
+            self._tokens.give_back(_tokens(reserved) - _tokens(used_by(reply, reserved)))
             return reply
         finally:
             self._gate.leave()
@@ -118,36 +119,31 @@ class _Gate:
                 self._changed.notify()
 
 
-class _Bucket:
-    """A token bucket: fills at a rate a minute, holds a few seconds' worth, and may be overdrawn by one large taker."""
+class _Pace:
+    """Spaces takers out: each begins when what all before it took has passed at the rate; nothing is saved up."""
 
     def __init__(self, per_minute: float | None, clock: Callable[[], float], sleep: Callable[[float], None]) -> None:
-        self._per_s = None if per_minute is None else per_minute / 60
+        self._s_each = 0.0 if per_minute is None else 60 / per_minute
         self._clock, self._sleep = clock, sleep
-        self._level = self._capacity = max(1.0, (self._per_s or 0) * _BURST_S)
-        self._filled_at = clock()
+        self._free_at = -math.inf
         self._lock = threading.Lock()
 
-    def take(self, amount: float) -> None:
-        """Takes `amount`, after waiting until the level is above zero once all earlier takers are served."""
-        if self._per_s is None:
+    def take(self, amount: int) -> None:
+        """Waits for the caller's turn, and puts off the next one by what `amount` takes."""
+        if not self._s_each:
             return
         with self._lock:
-            self._fill(self._per_s)
-            # Taking first and waiting for the debt keeps takers in order, however large their amounts.
-            self._level -= amount
-            wait_s = max(0.0, -self._level / self._per_s)
-        if wait_s > 0:
-            self._sleep(wait_s)
+            now = self._clock()
+            begin = max(now, self._free_at)
+            self._free_at = begin + amount * self._s_each
+        if begin > now:
+            self._sleep(begin - now)
 
-    def give_back(self, amount: float) -> None:
-        """Returns what was reserved and not used (negative: takes what was used beyond)."""
-        if self._per_s is None:
-            return
+    def give_back(self, amount: int) -> None:
+        """Returns what was taken and not used (negative: takes what was used beyond)."""
         with self._lock:
-            self._level = min(self._capacity, self._level + amount)
+            self._free_at -= amount * self._s_each
 
-    def _fill(self, per_s: float) -> None:
-        now = self._clock()
-        self._level = min(self._capacity, self._level + (now - self._filled_at) * per_s)
-        self._filled_at = now
+
+def _tokens(usage: Usage) -> int:
+    return usage.input_tokens + usage.output_tokens

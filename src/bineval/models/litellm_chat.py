@@ -1,12 +1,12 @@
 """Chat models of the many providers that the package `litellm` knows."""
 
-import os
 from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 import openai
 
+from bineval.environment import set_default
 from bineval.errors import ConfigError, MissingDependencyError
 from bineval.models.catalog import ModelOptions
 from bineval.models.chat_completions import PARAMETERS, messages, read_completion
@@ -81,7 +81,7 @@ class LiteLLMChat(RemoteChat):
 
 def _litellm(model: str) -> ModuleType:
     """Imports litellm without its telemetry, its download of prices and its advice on stdout."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    set_default("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         import litellm
     except ImportError as error:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bineval.errors import MissingDependencyError, ModelRequestError
+from bineval.environment import set_default
+from bineval.errors import ConfigError, MissingDependencyError, ModelRequestError
 from bineval.hashing import Json
 from bineval.models.catalog import ModelOptions
 from bineval.models.chat_tokens import ChatTokenizer
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _FIRST_CONTEXT = 4096
 _CONTEXT_STEP = 2048
 _BATCH_TOKENS = 512
+_USUAL_TEMPERATURE = 0.8
 
 
 class LlamaCpp:
@@ -32,15 +34,25 @@ class LlamaCpp:
     One lock: a context holds one conversation, and the engine uses all cores for it. What a request shares with
     the one before (rules, example) is not read again. The context grows to fit the request, up to what the model was
     trained for; a request beyond that is refused, never cut.
+
+    Args:
+        model: Name in the registry, `hf:REPO/FILE`, or path of a `.gguf` file; it is loaded when first used.
+        options: Only the price is used; 0 if there is none.
+
+    Raises:
+        ConfigError: The file is not there, or the options are for a remote model.
+        MissingDependencyError: The engine is not installed.
     """
 
     max_concurrency = 1
-    price = Price(input_usd=0.0, output_usd=0.0)
 
     def __init__(self, model: str, options: ModelOptions) -> None:
+        if options.base_url or options.api_key_env:
+            raise ConfigError(f"llamacpp/{model} runs in this process: it takes no base URL and no key")
         if importlib.util.find_spec("llama_cpp") is None:
             raise MissingDependencyError("llama-cpp-python", "local", f"llamacpp/{model}")
         self.name = f"llamacpp/{model}"
+        self.price = options.price or Price(input_usd=0.0, output_usd=0.0)
         self._path = model_path(model)
         self._lock = threading.Lock()
         self._engine: _Engine | None = None
@@ -58,27 +70,23 @@ class LlamaCpp:
         """Tokens of the rendered messages, exactly.
 
         Raises:
+            ConfigError: The file cannot be loaded, or its chat template cannot render the messages.
             ModelRequestError: They leave no room for the reply in the model's context.
         """
         with self._lock:
-            engine = self._loaded()
-            return len(self._fitting(engine, request))
+            return len(self._tokens(request))
 
     def complete(self, request: Request) -> Reply:
-        """Reads the messages and writes a reply; follows `request.schema` token by token."""
+        """Reads the messages and writes a reply; follows `request.schema` token by token. Raises as `count_tokens`."""
         with self._lock:
-            engine = self._loaded()
-            return engine.reply(self._fitting(engine, request), request, model=self._path.name)
+            tokens = self._tokens(request)
+            engine = self._with_room(len(tokens) + request.max_tokens)
+            return engine.reply(tokens, request, model=self._path.name)
 
-    def _loaded(self) -> "_Engine":
-        if self._engine is None:
-            self._engine = _Engine(str(self._path))
-        return self._engine
-
-    def _fitting(self, engine: "_Engine", request: Request) -> list[int]:
+    def _tokens(self, request: Request) -> list[int]:
+        engine = self._with_room(0)
         tokens = engine.tokenizer.tokens(request.messages)
-        needed = len(tokens) + request.max_tokens
-        if needed > engine.largest_context:
+        if len(tokens) + request.max_tokens > engine.largest_context:
             raise ModelRequestError(
                 f"{len(tokens)} input tokens and up to {request.max_tokens} of reply do not fit its context of "
                 f"{engine.largest_context}; nothing was cut: use a model with a longer context, or shorten the text",
@@ -86,18 +94,32 @@ class LlamaCpp:
             )
         return tokens
 
+    def _with_room(self, n_tokens: int) -> "_Engine":
+        """The engine, loaded again with a longer context when `n_tokens` do not fit the one it has."""
+        engine, n_ctx = self._engine, _FIRST_CONTEXT
+        if engine is not None:
+            if n_tokens <= engine.n_ctx:
+                return engine
+            n_ctx = min(-(-n_tokens // _CONTEXT_STEP) * _CONTEXT_STEP, engine.largest_context)
+            self._engine = None  # should loading fail, the closed one must not be used again
+            engine.close()
+        self._engine = engine = _Engine(str(self._path), n_ctx)
+        return engine
+
 
 class _Engine:
-    """The loaded file: a context that grows on demand, and the loop that writes a reply."""
+    """The loaded file with a context of `n_ctx` tokens, and the loop that writes a reply."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._llama = _load(path, _FIRST_CONTEXT)
+    def __init__(self, path: str, n_ctx: int) -> None:
+        self._llama = _load(path, n_ctx)
+        self.n_ctx = n_ctx
         self.tokenizer = ChatTokenizer(self._llama)
         self.largest_context: int = _trained_context(self._llama)
 
+    def close(self) -> None:
+        self._llama.close()
+
     def reply(self, tokens: list[int], request: Request, *, model: str) -> Reply:
-        self._grow(len(tokens) + request.max_tokens)
         n_reused = self._shared_prefix(tokens)
         written: list[int] = []
         logprobs: list[TokenLogprob] = []
@@ -119,33 +141,27 @@ class _Engine:
             model=model,
             params_used={
                 "max_tokens": request.max_tokens,
-                "temperature": request.temperature,
+                "temperature": _temperature(request),
                 "seed": request.seed,
                 "top_logprobs": request.top_logprobs,
             },
         )
 
     def _generate(self, tokens: list[int], request: Request) -> Iterator[int]:
-        if request.seed is not None:
-            self._llama.set_seed(request.seed)
+        import llama_cpp
+
+        # The engine keeps a seed until the next is set; its default seed stands for a random one.
+        self._llama.set_seed(llama_cpp.LLAMA_DEFAULT_SEED if request.seed is None else request.seed)
         # Plain sampling: no cut of the distribution, so that repeats show how sure the model really is.
         stream: Iterator[int] = self._llama.generate(
             tokens,
-            temp=0.8 if request.temperature is None else request.temperature,
+            temp=_temperature(request),
             top_k=0,
             top_p=1.0,
             min_p=0.0,
             grammar=None if request.schema is None else _grammar(json.dumps(request.schema)),
         )
         return stream
-
-    def _grow(self, n_tokens: int) -> None:
-        if n_tokens <= self._llama.n_ctx():
-            return
-        n_ctx = min(-(-n_tokens // _CONTEXT_STEP) * _CONTEXT_STEP, self.largest_context)
-        self._llama.close()
-        self._llama = _load(self._path, n_ctx)
-        self.tokenizer = ChatTokenizer(self._llama)
 
     def _shared_prefix(self, tokens: list[int]) -> int:
         """How many tokens at the beginning the engine has read already and will not read again."""
@@ -173,18 +189,30 @@ class _Engine:
 
 
 def _load(path: str, n_ctx: int) -> "Llama":
+    # Threads that wait must not spin: with another busy process on the machine, spinning is ten times slower.
+    set_default("OMP_WAIT_POLICY", "passive")
     from llama_cpp import Llama
 
     n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return Llama(
-        model_path=path,
-        n_ctx=n_ctx,
-        n_batch=_BATCH_TOKENS,
-        n_threads=n_threads,
-        n_threads_batch=n_threads,
-        n_gpu_layers=-1,  # all layers on a GPU where the engine was built for one
-        verbose=False,
-    )
+    try:
+        return Llama(
+            model_path=path,
+            n_ctx=n_ctx,
+            n_batch=_BATCH_TOKENS,
+            n_threads=n_threads,
+            n_threads_batch=n_threads,
+            n_gpu_layers=-1,  # all layers on a GPU where the engine was built for one
+            verbose=False,
+        )
+    except ValueError as error:
+        raise ConfigError(
+            f"{path}: llama.cpp cannot load it with a context of {n_ctx} tokens: it is no whole GGUF file, of a kind "
+            "that the installed llama-cpp-python does not know, or too large for the memory"
+        ) from error
+
+
+def _temperature(request: Request) -> float:
+    return _USUAL_TEMPERATURE if request.temperature is None else request.temperature
 
 
 def _trained_context(llama: "Llama") -> int:

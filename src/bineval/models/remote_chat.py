@@ -65,15 +65,6 @@ class RemoteChat(ABC):
         """Makes one call with the offered parameters; never raises for what a server can do."""
 
 
-def valid_text(text: str) -> str:
-    """The text with lone surrogates, which no provider and no file can take, replaced by U+FFFD."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def token_count(value: object) -> int:
     """A number of tokens from a server's answer; 0 where it did not say."""
     return int(value) if isinstance(value, int | float) else 0

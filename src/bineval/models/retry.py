@@ -53,11 +53,10 @@ class Retrying(Wrapper):
 
     def _wait_s(self, state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked = error.retry_after_s if isinstance(error, ModelBusyError) else None
-        if asked is not None:
-            return min(asked, _LONGEST_ASKED_WAIT_S)
-        longest = min(_FIRST_WAIT_S * 2.0 ** (state.attempt_number - 1), _LONGEST_WAIT_S)
-        return longest * self._random.uniform(0.5, 1.0)
+        asked_s = error.retry_after_s or 0.0 if isinstance(error, ModelBusyError) else 0.0
+        longest_s = min(_FIRST_WAIT_S * 2.0 ** (state.attempt_number - 1), _LONGEST_WAIT_S)
+        # What a server asks for is the least: one that says "at once" each time would use up the tries in no time.
+        return max(min(asked_s, _LONGEST_ASKED_WAIT_S), longest_s * self._random.uniform(0.5, 1.0))
 
     def _tell(self, state: tenacity.RetryCallState) -> None:
         if self._notice is not None and state.outcome is not None and state.next_action is not None:

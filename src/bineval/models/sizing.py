@@ -1,15 +1,19 @@
-"""Estimates how many tokens a request has where nobody can count them yet."""
+"""How many tokens a request and its reply take, where nobody has counted them."""
 
+from dataclasses import replace
+
+from bineval.hashing import canonical_json
 from bineval.models.base import Model
-from bineval.types import Request
+from bineval.types import Reply, Request, Usage
 
-# English text has about four characters a token, code and other languages fewer: three rarely counts too little.
-_CHARS_PER_TOKEN = 3
-_TOKENS_PER_MESSAGE = 8
+# English text has about four bytes a token, code, figures and most other languages fewer: three rarely counts too
+# little. In bytes, for a character of a language such as Chinese is often a token of its own.
+_BYTES_PER_TOKEN = 3
+_TOKENS_PER_TEXT = 8
 
 
 def input_tokens(model: Model, request: Request) -> int:
-    """Tokens of the request's messages: counted where the model can, else estimated, rather too high than too low.
+    """Tokens of the request: counted where the model can, else estimated, rather too high than too low.
 
     Raises:
         ModelRequestError: The request cannot fit the model's context, known without a call.
@@ -21,5 +25,15 @@ def input_tokens(model: Model, request: Request) -> int:
 
 
 def estimated_tokens(request: Request) -> int:
-    """Tokens of the request's messages by their length."""
-    return sum(len(message.content) // _CHARS_PER_TOKEN + _TOKENS_PER_MESSAGE for message in request.messages)
+    """Tokens of the request's messages and schema by their length."""
+    texts = [message.content for message in request.messages]
+    if request.schema is not None:
+        texts.append(canonical_json(request.schema))
+    return sum(len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN + _TOKENS_PER_TEXT for text in texts)
+
+
+def used_by(reply: Reply, reservation: Usage) -> Usage:
+    """What a call used: what the server says, or all that was reserved for it where the server says nothing."""
+    if reply.usage.input_tokens + reply.usage.output_tokens == 0:
+        return reservation
+    return replace(reply.usage, calls=max(1, reply.usage.calls))

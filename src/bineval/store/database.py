@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import sqlalchemy as sa
 
 from bineval.errors import StoreError
-from bineval.store.schema import migrate
+from bineval.store.schema import is_current, migrate
 
 _LOCK_TIMEOUT_S = 30
 
@@ -19,37 +19,51 @@ _LOCK_TIMEOUT_S = 30
 class Store:
     """An open store; a context manager that closes it.
 
-    Writers take turns within the process; SQLite's write-ahead log lets readers go on meanwhile, and keeps every
-    committed transaction when the process is killed.
+    Writers take turns, within the process and between processes; SQLite's write-ahead log lets readers go on meanwhile,
+    and keeps every committed transaction when the process is killed.
 
     Args:
         place: Path of a SQLite file, made when absent, or a database URL.
 
+    Attributes:
+        place: The same for people to read, without the password of a URL.
+
     Raises:
-        StoreError: It cannot be opened, is no database, or was written by a newer bineval.
+        StoreError: It cannot be opened, is no store, or was written by a newer bineval.
     """
 
     def __init__(self, place: str | Path) -> None:
-        self.place = str(place)
+        url = _url(str(place))
+        self.place = url.render_as_string(hide_password=True) if "://" in str(place) else str(place)
         self._lock = threading.Lock()
         try:
-            self._engine = sa.create_engine(_url(self.place), connect_args=_connect_args(self.place))
-            if self._engine.dialect.name == "sqlite":
-                sa.event.listen(self._engine, "connect", _set_pragmas)
-            with self.writing() as connection:
-                migrate(connection, self.place)
+            self._engine = sa.create_engine(url)
         except (sa.exc.ArgumentError, ModuleNotFoundError) as error:
-            raise StoreError(f"{self.place}: not a path or database URL that can be used: {error}") from error
+            raise StoreError(f"{self.place}: not a database URL that can be used: {error}") from error
+        if self._engine.dialect.name == "sqlite":
+            sa.event.listen(self._engine, "connect", _set_up)
+        try:
+            with self.reading() as connection:
+                current = is_current(connection, self.place)
+            if not current:
+                with self.writing() as connection:
+                    migrate(connection, self.place)
+        except StoreError:
+            self.close()
+            raise
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that writes: committed as a whole at the end, or not at all."""
         with self._lock, self._translated(), self._engine.begin() as connection:
+            if self._engine.dialect.name == "sqlite":
+                # Takes its turn before it reads, so that what it reads still holds when it writes.
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A transaction that only reads."""
+        """A connection to read with; each statement sees the store as one transaction left it."""
         with self._translated(), self._engine.connect() as connection:
             yield connection
 
@@ -70,28 +84,36 @@ class Store:
         try:
             yield
         except sa.exc.DBAPIError as error:
-            raise StoreError(f"{self.place}: {error.orig}; {_advice(error)}") from error
+            raise StoreError(f"{self.place}: {error.orig}; {_advice(str(error.orig))}") from error
 
 
-def _url(place: str) -> str | sa.URL:
-    return place if "://" in place else sa.URL.create("sqlite", database=place)
+def _url(place: str) -> sa.URL:
+    if "://" not in place:
+        return sa.URL.create("sqlite", database=place)
+    try:
+        return sa.make_url(place)
+    except sa.exc.ArgumentError as error:
+        raise StoreError(f"the store's database URL cannot be read: {error}") from error
 
 
-def _connect_args(place: str) -> dict[str, Any]:
-    is_sqlite = "://" not in place or place.startswith("sqlite:")
-    return {"timeout": _LOCK_TIMEOUT_S} if is_sqlite else {}
-
-
-def _set_pragmas(connection: sqlite3.Connection, _record: object) -> None:
+def _set_up(connection: sqlite3.Connection, _record: object) -> None:
+    # Python would begin a transaction at its first change only; `writing` begins it before anything is read.
+    connection.isolation_level = None
     # In write-ahead mode "normal" loses nothing when the process dies, and cannot corrupt when the machine does.
-    for pragma in ("journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+    for pragma in (
+        f"busy_timeout = {_LOCK_TIMEOUT_S * 1000}",
+        "journal_mode = WAL",
+        "synchronous = NORMAL",
+        "foreign_keys = ON",
+    ):
         connection.execute(f"PRAGMA {pragma}").close()
 
 
-def _advice(error: sa.exc.DBAPIError) -> str:
-    text = str(error.orig)
-    if "not a database" in text or "malformed" in text:
-        return "the file is not a bineval store: choose another with --store"
-    if "locked" in text:
+def _advice(problem: str) -> str:
+    if "not a database" in problem or "malformed" in problem:
+        return "the file is not a bineval store, or is damaged: choose another with --store"
+    if "locked" in problem:
         return "another process is writing to it: wait until it has finished"
+    if "full" in problem:
+        return "make room, or choose another store with --store; all that was saved is kept"
     return "check that the folder exists and can be written, or choose another store with --store"

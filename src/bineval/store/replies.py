@@ -44,7 +44,6 @@ class StoredReplies:
         row = {"key": key, "run_id": self._run_id, "reply": json.dumps(reply, ensure_ascii=True)}
         with self._store.writing() as connection:
             try:
-                with connection.begin_nested():
-                    connection.execute(self._insert, row)
+                connection.execute(self._insert, row)
             except sa.exc.IntegrityError:
-                return
+                connection.rollback()

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from bineval.errors import StoreError, UnknownNameError
-from bineval.hashing import Json, canonical_json, tagged_hash
+from bineval.hashing import Json, tagged_hash
 from bineval.store.database import Store
 from bineval.store.rows import from_columns, to_columns
 from bineval.store.schema import examples, replies, run_examples, runs, verdicts
@@ -18,7 +19,7 @@ from bineval.types import Checklist, Example, Usage, VerdictRow, checklist_from_
 
 _EXAMPLES_AT_ONCE = 500
 _ROWS_AT_ONCE = 500
-_OTHER_HOST_GONE_AFTER_S = 300.0
+_GONE_AFTER_S = 300.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,22 +60,34 @@ class StoredRun:
             StoreError: Another process works on it.
         """
         with self.store.writing() as connection:
-            row = connection.execute(sa.select(runs.c.owner, runs.c.touched_at).where(runs.c.id == self.id)).one()
-            if row.owner is not None and row.owner != _me() and _is_alive(row.owner, row.touched_at):
-                raise StoreError(f"run {self.name!r} is being worked on by process {row.owner}: wait or stop it")
-            connection.execute(runs.update().where(runs.c.id == self.id).values(owner=_me(), touched_at=time.time()))
+            self.refuse_if_taken(connection)
+            connection.execute(self._update(owner=_me()))
+
+    def refuse_if_taken(self, connection: sa.Connection) -> None:
+        """Makes sure, for the transaction of `connection`, that no other process works on the run.
+
+        Raises:
+            StoreError: One does, or has deleted the run.
+        """
+        query = sa.select(runs.c.owner, runs.c.touched_at).where(runs.c.id == self.id).with_for_update()
+        row = connection.execute(query).one_or_none()
+        if row is None:
+            raise StoreError(f"run {self.name!r} was deleted by another process meanwhile: start again")
+        if row.owner is not None and row.owner != _me() and _is_alive(row.owner, row.touched_at):
+            raise StoreError(f"run {self.name!r} is being worked on by process {row.owner}: wait or stop it")
 
     def save_facts(self) -> None:
         """Saves the facts as they are now."""
-        self._update(facts=canonical_json(self.facts))
+        with self.store.writing() as connection:
+            connection.execute(self._update(facts=_json(self.facts)))
 
     def release(self) -> None:
-        """Gives the run back, with its facts saved."""
-        self._update(owner=None, facts=canonical_json(self.facts))
-
-    def _update(self, **values: str | None) -> None:
+        """Gives the run back, with its facts saved; does nothing if another process has taken it meanwhile."""
         with self.store.writing() as connection:
-            connection.execute(runs.update().where(runs.c.id == self.id).values(touched_at=time.time(), **values))
+            connection.execute(self._update(owner=None, facts=_json(self.facts)).where(runs.c.owner == _me()))
+
+    def _update(self, **values: str | None) -> sa.Update:
+        return runs.update().where(runs.c.id == self.id).values(touched_at=time.time(), **values)
 
     def add_examples(self, data: Sequence[Example]) -> None:
         """Keeps the examples of the run; those that are there already stay."""
@@ -89,7 +102,7 @@ class StoredRun:
         by_hash = dict(zip(hashes, values, strict=True))
         with self.store.writing() as connection:
             known = set(connection.execute(sa.select(examples.c.hash).where(examples.c.hash.in_(hashes))).scalars())
-            fresh = [{"hash": key, "data": json.dumps(value)} for key, value in by_hash.items() if key not in known]
+            fresh = [{"hash": key, "data": _json(value)} for key, value in by_hash.items() if key not in known]
             if fresh:
                 connection.execute(examples.insert(), fresh)
             connection.execute(
@@ -121,7 +134,7 @@ class StoredRun:
         with self.store.writing() as connection:
             connection.execute(_DELETE, [{"k_run": self.id, **key} for key in keys])
             connection.execute(verdicts.insert(), columns)
-            connection.execute(runs.update().where(runs.c.id == self.id).values(touched_at=time.time()))
+            connection.execute(self._update())
 
     def rows(self) -> Iterator[VerdictRow]:
         """Yields all verdicts in the order of data, checklist, sentence and repeat."""
@@ -165,8 +178,8 @@ class StoredRun:
             row = connection.execute(sa.select(*sums).where(verdicts.c.run_id == self.id)).one()
         return Usage(**dict(zip(names, map(int, row), strict=True)))
 
-    def uncounted_replies(self) -> set[str]:
-        """Keys of replies that this run paid for and that no settled verdict counts."""
+    def uncounted_replies(self) -> dict[str, dict[str, Json]]:
+        """Replies that this run paid for and that no settled verdict counts, by key."""
         with self.store.reading() as connection:
             paid = set(connection.execute(sa.select(replies.c.key).where(replies.c.run_id == self.id)).scalars())
             counted = connection.execute(
@@ -174,7 +187,12 @@ class StoredRun:
             ).scalars()
             for keys in counted:
                 paid.difference_update(keys.split())
-        return paid
+            uncounted, found = sorted(paid), {}
+            for start in range(0, len(uncounted), _ROWS_AT_ONCE):
+                wanted = replies.c.key.in_(uncounted[start : start + _ROWS_AT_ONCE])
+                for row in connection.execute(sa.select(replies.c.key, replies.c.reply).where(wanted)):
+                    found[row.key] = json.loads(row.reply)
+        return found
 
     def _count(self, table: sa.Table) -> sa.Select[int]:
         return sa.select(sa.func.count()).select_from(table).where(table.c.run_id == self.id)
@@ -200,7 +218,7 @@ def find_run(store: Store, name: str) -> StoredRun:
     with store.reading() as connection:
         run_id = connection.execute(sa.select(runs.c.id).where(runs.c.name == name)).scalar()
     if run_id is None:
-        raise UnknownNameError(f"run in {store.place}", name, run_names(store))
+        raise UnknownNameError("run", name, run_names(store), where=store.place)
     return StoredRun(store, run_id)
 
 
@@ -213,29 +231,46 @@ def run_names(store: Store) -> list[str]:
 def begin_run(
     store: Store, name: str, *, identity: Mapping[str, Json], facts: Mapping[str, Json], checklist: Checklist
 ) -> StoredRun:
-    """Makes the run called `name`; the name must be free."""
-    content = {"name": checklist.name, "content": checklist.to_json(), "provenance": dict(checklist.provenance)}
+    """Makes the run called `name` and takes it for this process.
+
+    Raises:
+        StoreError: There is a run of that name.
+    """
+    content: Json = {"name": checklist.name, "content": checklist.to_json(), "provenance": dict(checklist.provenance)}
+    row = {
+        "name": name,
+        "identity": _json(identity),
+        "facts": _json(facts),
+        "checklist": _json(content),
+        "owner": _me(),
+        "touched_at": time.time(),
+    }
     with store.writing() as connection:
-        run_id = connection.execute(
-            runs.insert().returning(runs.c.id),
-            {
-                "name": name,
-                "identity": canonical_json(identity),
-                "facts": canonical_json(facts),
-                "checklist": json.dumps(content),
-                "touched_at": time.time(),
-            },
-        ).scalar_one()
+        try:
+            run_id = connection.execute(runs.insert().returning(runs.c.id), row).scalar_one()
+        except sa.exc.IntegrityError as error:
+            problem = f"there is a run called {name!r} already; start again to resume it"
+            raise StoreError(f"{store.place}: {problem}") from error
     return StoredRun(store, run_id)
 
 
 def delete_run(run: StoredRun) -> None:
-    """Deletes a run with its verdicts; the replies it paid for stay in the cache."""
+    """Deletes a run with its verdicts; the replies it paid for stay in the cache.
+
+    Raises:
+        StoreError: Another process works on it.
+    """
     with run.store.writing() as connection:
+        run.refuse_if_taken(connection)
         connection.execute(verdicts.delete().where(verdicts.c.run_id == run.id))
         connection.execute(run_examples.delete().where(run_examples.c.run_id == run.id))
         connection.execute(replies.update().where(replies.c.run_id == run.id).values(run_id=None))
         connection.execute(runs.delete().where(runs.c.id == run.id))
+
+
+def _json(value: Json) -> str:
+    # Escaped to ASCII, for a database takes no lone surrogates.
+    return json.dumps(value, allow_nan=False)
 
 
 def _me() -> str:
@@ -245,8 +280,9 @@ def _me() -> str:
 def _is_alive(owner: str, touched_at: float) -> bool:
     """Whether the process that owns a run still works on it; of another host only its last sign of life is known."""
     host, _, pid = owner.rpartition(":")
-    if host != socket.gethostname():
-        return time.time() - touched_at < _OTHER_HOST_GONE_AFTER_S
+    # On Windows, os.kill ends the process that it should only look for.
+    if host != socket.gethostname() or sys.platform == "win32":
+        return time.time() - touched_at < _GONE_AFTER_S
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:

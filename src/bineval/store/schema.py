@@ -5,9 +5,22 @@ from collections.abc import Callable
 import sqlalchemy as sa
 
 from bineval.errors import StoreError
+from bineval.io.values import storable
 
 WHOLE_OUTPUT = -1
 """Value of `verdicts.unit` for a question asked of the whole output; part of a key, so it cannot be null."""
+
+
+class _Words(sa.TypeDecorator[str]):
+    """Text from outside; NUL and lone surrogates, which databases refuse, become U+FFFD."""
+
+    impl = sa.String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
+        """The value as the database takes it."""
+        return None if value is None else storable(value)
+
 
 metadata = sa.MetaData()
 
@@ -17,7 +30,7 @@ runs = sa.Table(
     "runs",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.String(400), nullable=False, unique=True),
+    sa.Column("name", _Words(400), nullable=False, unique=True),
     sa.Column("identity", sa.Text, nullable=False),  # JSON: what a resumed run must share
     sa.Column("facts", sa.Text, nullable=False),  # JSON: versions, limit, parameters really used, …
     sa.Column("checklist", sa.Text, nullable=False),  # JSON
@@ -48,15 +61,15 @@ verdicts = sa.Table(
     sa.Column("question", sa.Integer, primary_key=True, autoincrement=False),  # its position in the checklist
     sa.Column("unit", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("repeat", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("example_id", sa.Text, nullable=False),
-    sa.Column("question_id", sa.Text, nullable=False),
-    sa.Column("dimension", sa.Text, nullable=False),
+    sa.Column("example_id", _Words, nullable=False),
+    sa.Column("question_id", _Words, nullable=False),
+    sa.Column("dimension", _Words, nullable=False),
     sa.Column("answer", sa.String(3)),
     sa.Column("reason", sa.String(20)),
     sa.Column("probability", sa.Float),
-    sa.Column("explanation", sa.Text),
+    sa.Column("explanation", _Words),
     sa.Column("evidence", sa.Text),  # JSON, null when there is none
-    sa.Column("judge", sa.Text, nullable=False),
+    sa.Column("judge", _Words, nullable=False),
     sa.Column("cached", sa.Boolean, nullable=False),
     sa.Column("input_tokens", sa.Integer, nullable=False),
     sa.Column("output_tokens", sa.Integer, nullable=False),
@@ -77,23 +90,37 @@ replies = sa.Table(
 _STEPS: tuple[Callable[[sa.Connection], None], ...] = (metadata.create_all,)
 
 
+def is_current(connection: sa.Connection, place: str) -> bool:
+    """Whether the store has the present version.
+
+    Raises:
+        StoreError: The store was written by a newer bineval, or the database is another program's.
+    """
+    return _version(connection, place) == len(_STEPS)
+
+
 def migrate(connection: sa.Connection, place: str) -> None:
     """Brings the store to the present version, whatever older version it has; empty is version 0.
 
     Raises:
-        StoreError: The store was written by a newer bineval.
+        StoreError: The store was written by a newer bineval, or the database is another program's.
     """
-    version = 0
-    if sa.inspect(connection).has_table(store_version.name):
-        version = connection.execute(sa.select(sa.func.max(store_version.c.version))).scalar() or 0
+    for step in _STEPS[_version(connection, place) :]:
+        step(connection)
+    connection.execute(store_version.delete())
+    connection.execute(store_version.insert().values(version=len(_STEPS)))
+
+
+def _version(connection: sa.Connection, place: str) -> int:
+    tables = sa.inspect(connection).get_table_names()
+    if not tables:
+        return 0
+    if store_version.name not in tables:
+        raise StoreError(f"{place}: the database holds other tables and is no bineval store: choose another --store")
+    version: int = connection.execute(sa.select(sa.func.max(store_version.c.version))).scalar() or 0
     if version > len(_STEPS):
         raise StoreError(
             f"{place}: written by a newer bineval (store version {version}, this one reads up to {len(_STEPS)}); "
             "upgrade bineval or use another --store"
         )
-    if version == len(_STEPS):
-        return
-    for step in _STEPS[version:]:
-        step(connection)
-    connection.execute(store_version.delete())
-    connection.execute(store_version.insert().values(version=len(_STEPS)))
+    return version
