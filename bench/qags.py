@@ -2,8 +2,8 @@
 
     python bench/qags.py [--data ../shared/data/qags_xsum.jsonl.gz] [--judge llamacpp/qwen2.5-coder-0.5b] [--limit 20]
 
-Writes bench/results/qags_xsum.json: what was in the store after the kill, whether the resumed command kept every verdict
-of it, and how the scores go with the human labels (a judge this small judges by chance).
+Writes bench/results/qags_xsum.json: what was in the store after the kill, whether the resumed command kept every
+verdict of it, and how the scores go with the human labels (a judge this small judges by chance).
 """
 
 import argparse

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from bineval.version import __version__
 
 if TYPE_CHECKING:
-    from bineval.generate.decompose import decompose as generate
-    from bineval.generate.lint import lint
+    from bineval.generation.decompose import decompose as generate
+    from bineval.generation.drafting import GenerateSettings
+    from bineval.generation.lint import lint
     from bineval.io.checklists import load_checklist, save_checklist
     from bineval.io.examples import examples_from, read_examples
     from bineval.judging.chat import ChatJudge, ChatSettings
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from bineval.store.database import Store
     from bineval.types import Checklist, Dimension, Example, Price, Question, Verdict
 
+# The module of each public name; after a colon, what the name is called there.
 _HOMES = {
     "Budget": "bineval.models.budget",
     "CallPolicy": "bineval.models.stack",
@@ -41,6 +43,7 @@ _HOMES = {
     "Dimension": "bineval.types",
     "Example": "bineval.types",
     "Limits": "bineval.models.limits",
+    "GenerateSettings": "bineval.generation.drafting",
     "ModelOptions": "bineval.models.catalog",
     "Price": "bineval.types",
     "Question": "bineval.types",
@@ -50,8 +53,9 @@ _HOMES = {
     "Store": "bineval.store.database",
     "Verdict": "bineval.types",
     "evaluate": "bineval.methods.binary",
+    "generate": "bineval.generation.decompose:decompose",
     "examples_from": "bineval.io.examples",
-    "lint": "bineval.generate.lint",
+    "lint": "bineval.generation.lint",
     "load_checklist": "bineval.io.checklists",
     "open_model": "bineval.models.catalog",
     "read_examples": "bineval.io.examples",
@@ -68,6 +72,7 @@ __all__ = [
     "Checklist",
     "Dimension",
     "Example",
+    "GenerateSettings",
     "Limits",
     "ModelOptions",
     "Price",
@@ -94,4 +99,5 @@ __all__ = [
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public object
     if name not in _HOMES:
         raise AttributeError(f"module 'bineval' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    module_name, _, attribute = _HOMES[name].partition(":")
+    return getattr(importlib.import_module(module_name), attribute or name)

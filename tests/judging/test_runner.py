@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from bineval.errors import BudgetExceeded, ModelAuthError, ModelBusyError, ModelRequestError
 from bineval.judging.chat import ChatJudge, ChatSettings, Mode
@@ -262,6 +263,34 @@ def test_an_interruption_loses_nothing(bench: Bench, mode: Mode) -> None:
     assert facts(rows) == facts(other)
     assert bench.run().usage().calls == N_CALLS[mode]
     assert not any(row.verdict.cached for row in rows)
+
+
+def test_impatient_interruptions_while_verdicts_are_saved_leave_no_half_done_transaction(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bineval.judging.runner._SAVE_AFTER_ROWS", 1)
+    n_pressed = 0
+
+    def press(*_: object) -> None:
+        nonlocal n_pressed
+        n_pressed += 1
+        interrupt()
+        time.sleep(0.01)
+
+    def press_when_saving(connection: object, cursor: object, statement: str, *_: object) -> None:
+        if statement.startswith("INSERT INTO verdicts") and not n_pressed:
+            press()
+
+    engine = bench.store._engine
+    sa.event.listen(engine, "before_cursor_execute", press_when_saving)
+    sa.event.listen(engine, "rollback", press)  # what an interruption of the transaction itself would lead to
+    model, asked = counting()
+    with pytest.raises(KeyboardInterrupt):
+        bench.sitting(model)
+    sa.event.remove(engine, "rollback", press)
+    assert n_pressed == 1
+    assert bench.run().n_settled() > 0
+    assert len(bench.sitting(model)) == len(asked) == 18
 
 
 def test_a_fault_of_whoever_watches_the_progress_loses_nothing_either(bench: Bench) -> None:

@@ -3,13 +3,13 @@ import time
 from collections.abc import Callable
 
 import pytest
-from support.threads import PATIENCE_S, Together
 
 from bineval.errors import BudgetExceeded, ConfigError, ModelBusyError, ModelRequestError
 from bineval.models.budget import Budget, Budgeted
 from bineval.models.retry import Retrying
 from bineval.models.scripted import Scripted
 from bineval.types import Message, Price, Reply, Request, Usage
+from support.threads import PATIENCE_S, Together
 
 # 160 characters are 40 tokens for the scripted model; with 100 for the reply, a call reserves 140 tokens and uses 60.
 TEXT, N_REPLY = "a" * 160, 100

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.threads import PATIENCE_S, Together
 
 from bineval.errors import ModelBusyError, ModelError, StoreError
 from bineval.hashing import Json, tagged_hash
@@ -14,6 +13,7 @@ from bineval.models.scripted import Scripted
 from bineval.store.database import Store
 from bineval.store.replies import StoredReplies
 from bineval.types import Message, Reply, Request, TokenLogprob, Usage
+from support.threads import PATIENCE_S, Together
 
 REQUEST = Request(
     messages=(Message(role="system", content="Rules."), Message(role="user", content="Is the sky blue?")),

@@ -1,14 +1,15 @@
 import random
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
-from support.threads import PATIENCE_S, Together
 
 from bineval.errors import ConfigError, ModelAuthError, ModelBusyError, ModelError
 from bineval.models.limits import Limited, Limits
 from bineval.models.scripted import Scripted
 from bineval.types import Message, Reply, Request, Usage
+from support.threads import PATIENCE_S, Together
 
 
 def request(text: str = "Is the sky blue?", *, max_tokens: int = 50) -> Request:
@@ -151,7 +152,7 @@ class Crowd:
     """A model that knows how many calls are in it, and how many there ever were at once."""
 
     def __init__(self, script: Callable[[], Reply | str] = lambda: "yes") -> None:
-        self._script, self._lock = script, threading.Lock()
+        self.script, self._lock = script, threading.Lock()
         self.n_inside = self.most_inside = self.n_calls = 0
 
     def __call__(self, request: Request) -> Reply | str:
@@ -160,7 +161,7 @@ class Crowd:
             self.n_inside += 1
             self.most_inside = max(self.most_inside, self.n_inside)
         try:
-            return self._script()
+            return self.script()
         finally:
             with self._lock:
                 self.n_inside -= 1
@@ -244,6 +245,29 @@ def test_concurrency_grows_by_about_one_for_each_full_round_of_successes() -> No
     assert seen[-1] == 4
 
 
+def test_one_more_of_those_who_wait_is_let_in_when_concurrency_grows() -> None:
+    all_wait, two_inside = threading.Event(), threading.Barrier(2)
+
+    def script() -> str:
+        if crowd.n_calls == 1:
+            raise too_many()  # two at once become one
+        if crowd.n_calls == 2:
+            all_wait.wait(PATIENCE_S)  # and its success makes them two again
+            return "yes"
+        two_inside.wait(PATIENCE_S / 4)
+        return "yes"
+
+    crowd = Crowd(script)
+    model = Limited(Scripted.from_function(crowd), Limits(concurrency=2))
+    with pytest.raises(ModelBusyError):
+        model.complete(request())
+    three = Together(lambda _: model.complete(request()).text, 3)
+    time.sleep(0.05)
+    assert crowd.n_inside == 1
+    all_wait.set()
+    assert three.outcomes() == ["yes", "yes", "yes"]
+
+
 def test_all_who_wait_are_let_in_while_concurrency_grows_again() -> None:
     refused = threading.Event()
 
@@ -288,7 +312,7 @@ def test_no_waiting_call_is_lost_and_no_place_leaks_among_random_errors(seed: in
         model.complete(request())
     assert model.concurrency == 6
     together = threading.Barrier(6)
-    crowd._script = lambda: str(together.wait(PATIENCE_S))
+    crowd.script = lambda: str(together.wait(PATIENCE_S))
     assert sorted(map(str, ask(model, 6, n_threads=6))) == list("012345")
 
 

@@ -3,11 +3,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.threads import PATIENCE_S, Together
 
 from bineval.hashing import Json
 from bineval.store.database import Store
 from bineval.store.replies import StoredReplies
+from support.threads import PATIENCE_S, Together
 
 
 def key(i: int) -> str:

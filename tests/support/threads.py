@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Together(Generic[T]):
-    """Calls `act(0)`, …, `act(n - 1)` on threads that begin with the object; one thread a call unless said otherwise."""
+    """Calls `act(0)`, …, `act(n - 1)` on threads that begin with the object; one thread for each unless told."""
 
     def __init__(self, act: Callable[[int], T], n: int, *, n_threads: int | None = None) -> None:
         self._act, self._numbers, self._lock = act, iter(range(n)), threading.Lock()

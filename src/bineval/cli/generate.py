@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from bineval.cli.lint import finding_lines
-from bineval.cli.options import call_options, model_options, model_options_of, policy_of, store_option
+from bineval.cli.options import (
+    call_options,
+    model_options,
+    model_options_of,
+    policy_of,
+    prompt_option,
+    prompts_of,
+    store_option,
+)
 from bineval.cli.output import emit, say
 from bineval.errors import DataError
 
@@ -37,6 +45,7 @@ _STDIN = "-"
 @click.option(
     "--max-reply-tokens", type=click.IntRange(min=1), default=2_000, show_default=True, help="Cap of one reply."
 )
+@prompt_option
 @store_option
 @call_options
 @model_options
@@ -81,8 +90,8 @@ def read_task(path: str) -> str:
 
 
 def _generate(task: str, model: "Model", values: dict[str, Any]) -> "Checklist":
-    from bineval.generate.decompose import decompose
-    from bineval.generate.drafting import GenerateSettings
+    from bineval.generation.decompose import decompose
+    from bineval.generation.drafting import GenerateSettings
 
     return decompose(
         task,
@@ -90,7 +99,12 @@ def _generate(task: str, model: "Model", values: dict[str, Any]) -> "Checklist":
         name=values["name"],
         dimensions=values["dimensions"],
         scale=values["scale"],
-        settings=GenerateSettings(seed=values["seed"], max_tokens=values["max_reply_tokens"], on_step=say),
+        settings=GenerateSettings(
+            seed=values["seed"],
+            max_tokens=values["max_reply_tokens"],
+            prompts=prompts_of(values["prompts"]),
+            on_step=say,
+        ),
     )
 
 
@@ -104,7 +118,7 @@ def _model(values: dict[str, Any], database: "Store") -> "Model":
 
 
 def _report(checklist: "Checklist", output: Path | None) -> None:
-    from bineval.generate.lint import lint
+    from bineval.generation.lint import lint
 
     findings = lint(checklist)
     requirements = cast("list[object]", checklist.provenance["requirements"])

@@ -11,7 +11,7 @@ from bineval.cli.output import emit, emit_json, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bineval.generate.lint import Finding
+    from bineval.generation.lint import Finding
     from bineval.types import Checklist
 
 EXIT_FOUND = 1
@@ -26,7 +26,7 @@ def lint(checklist: Path, strict: bool, as_json: bool) -> None:
 
     Exit codes: 0 nothing found that counts, 1 an error (with --strict also: a warning).
     """
-    from bineval.generate.lint import lint as lint_checklist
+    from bineval.generation.lint import lint as lint_checklist
     from bineval.io.checklists import load_checklist
 
     loaded = load_checklist(checklist)

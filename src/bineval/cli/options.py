@@ -33,7 +33,21 @@ store_option = click.option(
     metavar="FILE",
     help="SQLite file or database URL with runs and replies.  [default: bineval.db, or BINEVAL_STORE]",
 )
+prompt_option = click.option(
+    "--prompt", "prompts", multiple=True, metavar="NAME=FILE", help="Use FILE in place of a built-in prompt."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON for a program to stdout.")
+
+
+def prompts_of(pairs: tuple[str, ...]) -> dict[str, Path]:
+    """Files by prompt, from the value of `prompt_option`."""
+    prompts: dict[str, Path] = {}
+    for pair in pairs:
+        name, separator, path = pair.partition("=")
+        if not separator:
+            raise click.BadParameter(f"{pair!r} must be NAME=FILE", param_hint="--prompt")
+        prompts[name] = Path(path)
+    return prompts
 
 
 def store_place(store: str | None) -> str:

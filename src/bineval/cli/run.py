@@ -14,6 +14,8 @@ from bineval.cli.options import (
     model_options,
     model_options_of,
     policy_of,
+    prompt_option,
+    prompts_of,
     store_option,
     store_place,
 )
@@ -56,7 +58,7 @@ EXIT_UNANSWERED = 4
 @click.option("--temperature", type=Number(min=0), default=0.0, show_default=True)
 @click.option("--seed", type=int, help="Sent to models that take one; repeats add their number to it.")
 @click.option("--max-reply-tokens", type=click.IntRange(min=1), help="Cap of one reply.  [default: 400 an answer]")
-@click.option("--prompt", "prompts", multiple=True, metavar="NAME=FILE", help="Use FILE in place of a built-in prompt.")
+@prompt_option
 @click.option("--limit", type=click.IntRange(min=1), help="Judge only the first so many examples.")
 @click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the data file.")
 @click.option(
@@ -141,7 +143,7 @@ def _job(data: Path, checklist: Path, judge: str, values: dict[str, Any]) -> "Jo
         temperature=values["temperature"],
         seed=values["seed"],
         max_tokens=values["max_reply_tokens"],
-        prompts=_prompts(values["prompts"]),
+        prompts=prompts_of(values["prompts"]),
     )
     return Job(
         source=str(data),
@@ -152,16 +154,6 @@ def _job(data: Path, checklist: Path, judge: str, values: dict[str, Any]) -> "Jo
             repeats=values["repeats"], limit=values["limit"], chat=chat, model=options, policy=policy_of(values)
         ),
     )
-
-
-def _prompts(pairs: tuple[str, ...]) -> dict[str, Path]:
-    prompts: dict[str, Path] = {}
-    for pair in pairs:
-        name, separator, path = pair.partition("=")
-        if not separator:
-            raise click.BadParameter(f"{pair!r} must be NAME=FILE", param_hint="--prompt")
-        prompts[name] = Path(path)
-    return prompts
 
 
 def _show_forecast(forecast: "Forecast", as_json: bool) -> None:

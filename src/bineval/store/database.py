@@ -9,11 +9,13 @@ from types import TracebackType
 from typing import Self
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
 
 from bineval.errors import StoreError
 from bineval.store.schema import is_current, migrate
 
 _LOCK_TIMEOUT_S = 30
+_KINDS = ("sqlite", "postgresql")
 
 
 class Store:
@@ -23,7 +25,7 @@ class Store:
     and keeps every committed transaction when the process is killed.
 
     Args:
-        place: Path of a SQLite file, made when absent, or a database URL.
+        place: Path of a SQLite file, made when absent, or the URL of a SQLite or PostgreSQL database.
 
     Attributes:
         place: The same for people to read, without the password of a URL.
@@ -36,11 +38,14 @@ class Store:
         url = _url(str(place))
         self.place = url.render_as_string(hide_password=True) if "://" in str(place) else str(place)
         self._lock = threading.Lock()
+        self._kind = url.get_backend_name()
+        if self._kind not in _KINDS:
+            raise StoreError(f"{self.place}: a store is a SQLite file or a PostgreSQL database, not {self._kind}")
         try:
             self._engine = sa.create_engine(url)
         except (sa.exc.ArgumentError, ModuleNotFoundError) as error:
             raise StoreError(f"{self.place}: not a database URL that can be used: {error}") from error
-        if self._engine.dialect.name == "sqlite":
+        if self._kind == "sqlite":
             sa.event.listen(self._engine, "connect", _set_up)
         try:
             with self.reading() as connection:
@@ -56,7 +61,7 @@ class Store:
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that writes: committed as a whole at the end, or not at all."""
         with self._lock, self._translated(), self._engine.begin() as connection:
-            if self._engine.dialect.name == "sqlite":
+            if self._kind == "sqlite":
                 # Takes its turn before it reads, so that what it reads still holds when it writes.
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
@@ -66,6 +71,14 @@ class Store:
         """A connection to read with; each statement sees the store as one transaction left it."""
         with self._translated(), self._engine.connect() as connection:
             yield connection
+
+    def insert_if_new(self, table: sa.Table) -> sa.Insert:
+        """A statement that inserts rows into `table`; a row whose key is there already stays as it is."""
+        if self._kind == "sqlite":
+            return sqlite.insert(table).on_conflict_do_nothing()
+        from sqlalchemy.dialects import postgresql  # not at the top: every command with a store would load it
+
+        return postgresql.insert(table).on_conflict_do_nothing()
 
     def close(self) -> None:
         """Closes all connections."""
@@ -84,7 +97,8 @@ class Store:
         try:
             yield
         except sa.exc.DBAPIError as error:
-            raise StoreError(f"{self.place}: {error.orig}; {_advice(str(error.orig))}") from error
+            advice = _advice(str(error.orig)) if self._kind == "sqlite" else "check that the database can be reached"
+            raise StoreError(f"{self.place}: {error.orig}; {advice}") from error
 
 
 def _url(place: str) -> sa.URL:

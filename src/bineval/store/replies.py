@@ -26,7 +26,7 @@ class StoredReplies:
         self._uncounted = set(uncounted)
         self._lock = threading.Lock()
         self._select = sa.select(replies.c.reply).where(replies.c.key == sa.bindparam("wanted"))
-        self._insert = replies.insert()
+        self._insert = store.insert_if_new(replies)
 
     def get(self, key: str) -> tuple[dict[str, Json], bool] | None:
         """Returns the reply, and whether it is the run's own uncounted work."""
@@ -43,7 +43,4 @@ class StoredReplies:
         """Keeps a reply; a reply that another process kept meanwhile stays."""
         row = {"key": key, "run_id": self._run_id, "reply": json.dumps(reply, ensure_ascii=True)}
         with self._store.writing() as connection:
-            try:
-                connection.execute(self._insert, row)
-            except sa.exc.IntegrityError:
-                connection.rollback()
+            connection.execute(self._insert, row)

@@ -99,12 +99,11 @@ class StoredRun:
     def _add_block(self, start: int, block: Sequence[Example]) -> None:
         values = [example.to_json() for example in block]
         hashes = [tagged_hash("example/1", value) for value in values]
-        by_hash = dict(zip(hashes, values, strict=True))
         with self.store.writing() as connection:
-            known = set(connection.execute(sa.select(examples.c.hash).where(examples.c.hash.in_(hashes))).scalars())
-            fresh = [{"hash": key, "data": _json(value)} for key, value in by_hash.items() if key not in known]
-            if fresh:
-                connection.execute(examples.insert(), fresh)
+            connection.execute(
+                self.store.insert_if_new(examples),
+                [{"hash": key, "data": _json(value)} for key, value in zip(hashes, values, strict=True)],
+            )
             connection.execute(
                 run_examples.insert(),
                 [{"run_id": self.id, "position": start + i, "hash": key} for i, key in enumerate(hashes)],

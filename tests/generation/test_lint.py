@@ -1,7 +1,7 @@
 from dataclasses import replace
 from typing import Any
 
-from bineval.generate.lint import Finding, lint
+from bineval.generation.lint import Finding, lint
 from bineval.types import Checklist, Dimension, Question
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from bineval.generate.polarity import asks_for_what_is_forbidden, double_negation, no_is_good
+from bineval.generation.polarity import asks_for_what_is_forbidden, double_negation, no_is_good
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ They know English, and would rather miss a fault than blame a sound question. Qu
 
 import re
 
-from bineval.generate.phrases import AUXILIARY, BE, QUESTION_MARKS, one_of, plain
+from bineval.generation.phrases import AUXILIARY, BE, QUESTION_MARKS, one_of, plain
 
 MAX_WORDS = 40
 _VAGUE_MAX_WORDS = 10

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bineval.generate.drafting import Draft, Drafter, Fault
-from bineval.generate.replies import DescriptionEntry, RequirementEntry, read_entries, requirements_form
+from bineval.generation.drafting import Draft, Drafter, Fault
+from bineval.generation.replies import DescriptionEntry, RequirementEntry, read_entries, requirements_form
 from bineval.hashing import Json
 from bineval.judging.fencing import fence
 from bineval.types import OVERALL, Dimension

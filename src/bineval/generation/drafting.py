@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Generic
 
 from bineval.errors import ConfigError, ModelError
-from bineval.generate.replies import E, Form
+from bineval.generation.replies import E, Form
 from bineval.hashing import Json, canonical_json
 from bineval.judging.json_text import without_reasoning
 from bineval.models.base import Model

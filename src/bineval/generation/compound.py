@@ -2,7 +2,7 @@
 
 import re
 
-from bineval.generate.phrases import AUXILIARY, BE, DO, QUESTION_MARKS, one_of, plain, verb
+from bineval.generation.phrases import AUXILIARY, BE, DO, QUESTION_MARKS, one_of, plain, verb
 
 # After "and" these are verbs, never nouns.
 _VERB = verb("""

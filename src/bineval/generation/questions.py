@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from bineval.generate.drafting import Drafter, Fault
-from bineval.generate.lint import Finding, lint
-from bineval.generate.replies import QuestionEntry, questions_form
-from bineval.generate.requirements import Plan, Requirement, describe_dimension
+from bineval.generation.drafting import Drafter, Fault
+from bineval.generation.lint import Finding, lint
+from bineval.generation.replies import QuestionEntry, questions_form
+from bineval.generation.requirements import Plan, Requirement, describe_dimension
 from bineval.judging.fencing import fence
 from bineval.types import Checklist, Question
 

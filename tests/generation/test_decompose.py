@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bineval.errors import BinevalError, ConfigError, ModelError
-from bineval.generate.decompose import decompose
-from bineval.generate.drafting import GenerateSettings
-from bineval.generate.lint import lint
+from bineval.generation.decompose import decompose
+from bineval.generation.drafting import GenerateSettings
+from bineval.generation.lint import lint
 from bineval.io.checklists import dump_checklist, parse_checklist
 from bineval.types import Dimension, Reply
 

@@ -1,6 +1,6 @@
 import pytest
 
-from bineval.generate.compound import not_one_thing
+from bineval.generation.compound import not_one_thing
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from bineval.generate.compound import not_one_thing
-from bineval.generate.polarity import asks_for_what_is_forbidden, double_negation, no_is_good
-from bineval.generate.shape import no_question_mark, not_yes_no, refers_to_other_question, too_long, vague
-from bineval.generate.similarity import near_duplicates
+from bineval.generation.compound import not_one_thing
+from bineval.generation.polarity import asks_for_what_is_forbidden, double_negation, no_is_good
+from bineval.generation.shape import no_question_mark, not_yes_no, refers_to_other_question, too_long, vague
+from bineval.generation.similarity import near_duplicates
 from bineval.hashing import Json
 from bineval.types import Checklist, Question
 

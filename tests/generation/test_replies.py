@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from bineval.generate.replies import (
+from bineval.generation.replies import (
     DescriptionEntry,
     QuestionEntry,
     RequirementEntry,

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from bineval.errors import ConfigError, ModelError
-from bineval.generate.drafting import Drafter, GenerateSettings
-from bineval.generate.lint import lint
-from bineval.generate.questions import QuestionWriter
-from bineval.generate.requirements import Plan, find_requirements
+from bineval.generation.drafting import Drafter, GenerateSettings
+from bineval.generation.lint import lint
+from bineval.generation.questions import QuestionWriter
+from bineval.generation.requirements import Plan, find_requirements
 from bineval.hashing import Json, tagged_hash
 from bineval.models.base import Model
 from bineval.models.catalog import open_model

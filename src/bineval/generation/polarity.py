@@ -2,8 +2,8 @@
 
 import re
 
-from bineval.generate.phrases import AUXILIARY, BE, DO, FLAWED, plain
-from bineval.generate.similarity import NEGATION, content_words
+from bineval.generation.phrases import AUXILIARY, BE, DO, FLAWED, plain
+from bineval.generation.similarity import NEGATION, content_words
 
 _NEGATION = re.compile(
     r"""\b(?:not|no|never|without|none|nothing|neither|free\s(?:of|from)|avoid\w*|refrain\w*|instead\sof|rather\sthan|

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bineval.generate.similarity import NEAR_DUPLICATE, content_words, near_duplicates, similarity
+from bineval.generation.similarity import NEAR_DUPLICATE, content_words, near_duplicates, similarity
 
 SAME = [
     (

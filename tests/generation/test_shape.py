@@ -1,6 +1,6 @@
 import pytest
 
-from bineval.generate.shape import no_question_mark, not_yes_no, refers_to_other_question, too_long, vague
+from bineval.generation.shape import no_question_mark, not_yes_no, refers_to_other_question, too_long, vague
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,113 @@
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from bineval.stats.intervals import mean_interval
+from bineval.types import Estimate
+
+
+def own_groups(values: list[float]) -> list[tuple[int, float]]:
+    return list(enumerate(values))
+
+
+def test_the_mean_is_over_items_and_not_over_groups() -> None:
+    # (1 + 1 + 1 + 0) / 4 = 0.75; the mean of the groups' means would be (1 + 0) / 2 = 0.5
+    estimate = mean_interval([("a", 1.0), ("a", 1.0), ("a", 1.0), ("b", 0.0)])
+    assert (estimate.value, estimate.n) == (0.75, 4)
+
+
+def test_two_groups_resampled_give_the_ends_worked_by_hand() -> None:
+    # Groups a (1, 1, 1) and b (0): a resample is aa, ab, ba or bb, each one time in four, with means 1, 3/4, 3/4, 0.
+    # The 2.5 % point is therefore 0 and the 97.5 % point 1.
+    estimate = mean_interval([("a", 1.0), ("a", 1.0), ("a", 1.0), ("b", 0.0)])
+    assert (estimate.low, estimate.high) == (0.0, 1.0)
+    assert estimate.method == "percentile bootstrap over 2 groups, 2000 resamples, 95 %"
+
+
+def test_the_ends_are_those_of_scipy_on_the_same_draws() -> None:
+    generator = random.Random(3)
+    items = [(generator.randrange(12), generator.random()) for _ in range(50)]
+    groups = sorted({group for group, _ in items}, key=[group for group, _ in items].index)
+    sums = np.array([sum(value for group, value in items if group == name) for name in groups])
+    sizes = np.array([sum(group == name for group, _ in items) for name in groups], dtype=float)
+    oracle = stats.bootstrap(
+        (sums, sizes),
+        lambda totals, counts, axis: totals.sum(axis=axis) / counts.sum(axis=axis),
+        paired=True,
+        vectorized=True,
+        n_resamples=2000,
+        batch=100,
+        method="percentile",
+        rng=np.random.default_rng(7),
+    ).confidence_interval
+    estimate = mean_interval(items, seed=7)
+    assert estimate.low == pytest.approx(oracle.low, abs=1e-12)
+    assert estimate.high == pytest.approx(oracle.high, abs=1e-12)
+    assert estimate.value == pytest.approx(np.mean([value for _, value in items]))
+
+
+def test_the_interval_of_many_single_items_is_that_of_the_normal_theory() -> None:
+    generator = random.Random(1)
+    values = [float(generator.random() < 0.7) for _ in range(400)]
+    mean, error = np.mean(values), np.std(values, ddof=1) / np.sqrt(len(values))
+    estimate = mean_interval(own_groups(values))
+    assert estimate.low == pytest.approx(mean - 1.96 * error, abs=0.01)
+    assert estimate.high == pytest.approx(mean + 1.96 * error, abs=0.01)
+
+
+def test_groups_are_resampled_and_not_items() -> None:
+    # Ten documents with ten equal outputs each know no more than ten single outputs.
+    values = [float(i % 2) for i in range(10)]
+    single = mean_interval(own_groups(values))
+    copied = mean_interval([(group, value) for group, value in own_groups(values) for _ in range(10)])
+    assert (copied.value, copied.low, copied.high) == (single.value, single.low, single.high)
+    assert copied.n == 100
+    as_items = mean_interval(own_groups(values * 10))
+    assert as_items.high is not None
+    assert copied.high is not None
+    assert as_items.high < copied.high
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([], Estimate(value=None, low=None, high=None, n=0, method="undefined: no items")),
+        ([("a", 0.5)], Estimate(value=0.5, low=None, high=None, n=1, method="no interval: one group")),
+        ([("a", 0.0), ("a", 1.0)], Estimate(value=0.5, low=None, high=None, n=2, method="no interval: one group")),
+        (
+            [("a", 1.0), ("b", 1.0), ("b", 1.0)],
+            Estimate(value=1.0, low=None, high=None, n=3, method="no interval: all groups are equal"),
+        ),
+        (
+            [("a", 0.0), ("a", 1.0), ("b", 0.5)],
+            Estimate(value=0.5, low=None, high=None, n=3, method="no interval: all groups are equal"),
+        ),
+    ],
+)
+def test_where_there_is_no_interval_the_method_says_why(items: list[tuple[str, float]], expected: Estimate) -> None:
+    assert mean_interval(items) == expected
+
+
+def test_values_that_differ_only_by_float_noise_are_equal() -> None:
+    assert mean_interval(own_groups([0.3, 0.1 + 0.2])).low is None
+
+
+def test_the_same_seed_gives_the_same_interval_and_another_seed_another() -> None:
+    items = own_groups([0.1, 0.4, 0.35, 0.8, 0.9, 0.05, 0.6])
+    assert mean_interval(items, seed=5) == mean_interval(items, seed=5)
+    assert mean_interval(items, seed=5) != mean_interval(items, seed=6)
+    assert mean_interval(iter(items)) == mean_interval(items)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.floats(0, 1)), min_size=1, max_size=30))
+def test_the_interval_holds_the_mean_and_stays_within_the_values(items: list[tuple[int, float]]) -> None:
+    estimate = mean_interval(items)
+    values = [value for _, value in items]
+    assert estimate.value == pytest.approx(sum(values) / len(values))
+    assert (estimate.low is None) == (estimate.high is None)
+    if estimate.low is not None and estimate.high is not None:
+        assert min(values) - 1e-9 <= estimate.low <= estimate.high <= max(values) + 1e-9

@@ -1,0 +1,184 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bineval.errors import UnknownNameError
+from bineval.scoring import does_not_apply, question_value, score_example, score_rows, to_scale
+from bineval.types import Checklist, Dimension, Question, Reason, Scale, Score, Verdict, VerdictRow
+
+YES, NO = Verdict(answer="yes"), Verdict(answer="no")
+
+
+def without(reason: Reason) -> Verdict:
+    return Verdict(answer=None, reason=reason)
+
+
+NA = without("not_applicable")
+SHORT = {"y": YES, "n": NO, "-": NA, "u": without("unparsed"), "r": without("refused"), "e": without("error")}
+
+
+def checklist(*weights: float, scale: Scale | None = (1, 5), overall: Scale | None = None) -> Checklist:
+    questions = tuple(Question(id=f"q{i}", text="?", dimension="d", weight=w) for i, w in enumerate(weights))
+    return Checklist(name="c", questions=questions, dimensions={"d": Dimension(scale=scale)}, scale=overall)
+
+
+def score(answers: list[str], *weights: float, scale: Scale | None = (1, 5)) -> Score:
+    """Score of one dimension; `answers` has a word for each question, a letter a repeat."""
+    questions = checklist(*(weights or [1.0] * len(answers)), scale=scale)
+    verdicts = {f"q{i}": [SHORT[letter] for letter in word] for i, word in enumerate(answers) if word}
+    return score_example(questions, verdicts)["d"]
+
+
+# Worked by hand
+
+
+def test_the_paper_s_seven_of_eight_is_four_and_a_half() -> None:
+    # 7/8 = 0.875; 0.875 * (5 - 1) + 1 = 3.5 + 1 = 4.5
+    assert score(list("yyyyyyyn")) == Score(value=0.875, scaled=4.5, n_answered=8, n_asked=8)
+
+
+def test_the_paper_s_three_of_seven_is_two_point_seven_one() -> None:
+    result = score(list("yyynnnn"))
+    # 3/7 = 0.428571...; 0.428571 * 4 + 1 = 2.714285...
+    assert result.value == pytest.approx(3 / 7)
+    assert f"{result.scaled:.2f}" == "2.71"
+
+
+def test_weights_are_shares_of_the_answered_questions() -> None:
+    # (3 * 1 + 1 * 0 + 2 * 1) / (3 + 1 + 2) = 5/6
+    assert score(["y", "n", "y"], 3, 1, 2).value == pytest.approx(5 / 6)
+    # The question of weight 3 has no answer: (1 * 0 + 2 * 1) / (1 + 2) = 2/3
+    assert score(["u", "n", "y"], 3, 1, 2).value == pytest.approx(2 / 3)
+
+
+def test_a_question_s_value_is_the_mean_of_its_answered_repeats() -> None:
+    # (2/3 + 0) / 2 = 1/3; the repeat without an answer counts nowhere: (1/2 + 0) / 2 = 1/4
+    assert score(["yny", "n"]).value == pytest.approx(1 / 3)
+    assert score(["yn", "n"]).value == score(["yun", "n"]).value == 0.25
+    assert question_value([YES, NO, NA, without("error")]) == 0.5
+    assert question_value([without("error")]) is None
+    assert question_value([]) is None
+
+
+def test_what_does_not_apply_is_neither_answered_nor_asked() -> None:
+    assert score(["y", "-", "n", "u"]) == Score(value=0.5, scaled=3.0, n_answered=2, n_asked=3)
+
+
+def test_a_question_applies_when_one_of_its_repeats_says_so() -> None:
+    assert score(["-y", "--"]) == Score(value=1.0, scaled=5.0, n_answered=1, n_asked=1)
+    assert score(["-u"]) == Score(value=None, n_answered=0, n_asked=1)
+    assert not does_not_apply([])
+    assert does_not_apply([NA, NA])
+    assert not does_not_apply([NA, without("unparsed")])
+
+
+@pytest.mark.parametrize("answers", [["u", "r"], ["e"], ["", ""], ["-"], ["-", "u"]])
+def test_nothing_answered_is_none_and_never_0(answers: list[str]) -> None:
+    result = score(answers)
+    assert (result.value, result.scaled, result.n_answered) == (None, None, 0)
+
+
+@pytest.mark.parametrize("reason", ["u", "r", "e"])
+def test_a_failed_call_is_neither_a_no_nor_a_yes(reason: str) -> None:
+    # One yes of three asked is not 1/3; what is missing is seen in the counts.
+    assert score(["y", reason, reason]) == Score(value=1.0, scaled=5.0, n_answered=1, n_asked=3)
+
+
+def test_a_question_without_a_verdict_yet_is_asked_and_not_answered() -> None:
+    assert score(["y", ""]) == Score(value=1.0, scaled=5.0, n_answered=1, n_asked=2)
+
+
+def test_overall_is_the_mean_of_all_questions_and_not_of_the_dimensions() -> None:
+    questions = (
+        *(Question(id=f"a{i}", text="?", dimension="a") for i in range(3)),
+        Question(id="b0", text="?", dimension="b", weight=2),
+    )
+    dimensions = {"a": Dimension(scale=(1, 5)), "b": Dimension(), "empty": Dimension(scale=(1, 5))}
+    verdicts = {"a0": [YES], "a1": [YES], "a2": [YES], "b0": [NO]}
+    scores = score_example(Checklist(name="c", questions=questions, dimensions=dimensions, scale=(0, 10)), verdicts)
+    assert list(scores) == ["a", "b", "empty", "overall"]
+    assert scores["a"] == Score(value=1.0, scaled=5.0, n_answered=3, n_asked=3)
+    assert scores["b"] == Score(value=0.0, scaled=None, n_answered=1, n_asked=1)
+    assert scores["empty"] == Score(value=None, scaled=None, n_answered=0, n_asked=0)
+    # (1 + 1 + 1 + 2 * 0) / (1 + 1 + 1 + 2) = 0.6; 0.6 * 10 = 6. The mean of the dimensions would be 0.5.
+    assert scores["overall"] == Score(value=0.6, scaled=6.0, n_answered=4, n_asked=4)
+    without_scale = Checklist(name="c", questions=questions, dimensions=dimensions)
+    assert score_example(without_scale, verdicts)["overall"].scaled is None
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "expected"),
+    [
+        (0.0, (1, 5), 1.0),
+        (1.0, (1, 5), 5.0),
+        (0.5, (-1, 1), 0.0),
+        (0.25, (0, 100), 25.0),
+        (None, (1, 5), None),
+        (0.5, None, None),
+    ],
+)
+def test_a_scale_maps_0_to_its_beginning_and_1_to_its_end(
+    value: float | None, scale: Scale | None, expected: float | None
+) -> None:
+    assert to_scale(value, scale) == expected
+
+
+def test_a_verdict_of_a_question_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(UnknownNameError, match="unknown question 'q9'; known: q0, q1"):
+        score_example(checklist(1, 1), {"q9": [YES]})
+
+
+def test_rows_are_scored_in_any_order() -> None:
+    rows = [
+        VerdictRow(example_id="a", question_id=f"q{i}", dimension="d", repeat=repeat, verdict=verdict)
+        for i, word in enumerate(["yn", "n"])
+        for repeat, verdict in enumerate(SHORT[letter] for letter in word)
+    ]
+    assert score_rows(checklist(1, 1), rows) == score_rows(checklist(1, 1), reversed(rows))
+    assert score_rows(checklist(1, 1), rows)["d"].value == 0.25
+    assert score_rows(checklist(1, 1), [])["d"] == Score(value=None, n_answered=0, n_asked=2)
+
+
+# Properties
+
+WORDS = st.lists(st.text("yn-ure", max_size=3), min_size=1, max_size=8)
+WEIGHTS = st.floats(0.01, 100)
+
+
+@given(st.data(), WORDS)
+def test_scores_stay_within_their_bounds(data: st.DataObject, words: list[str]) -> None:
+    weights = data.draw(st.lists(WEIGHTS, min_size=len(words), max_size=len(words)))
+    result = score(words, *weights)
+    assert 0 <= result.n_answered <= result.n_asked <= len(words)
+    assert (result.value is None) == (result.n_answered == 0)
+    if result.value is not None:
+        assert -1e-12 <= result.value <= 1 + 1e-12
+        assert 1 - 1e-9 <= (result.scaled or 0) <= 5 + 1e-9
+
+
+@given(st.data(), WORDS)
+def test_the_order_of_questions_and_repeats_changes_nothing(data: st.DataObject, words: list[str]) -> None:
+    mixed = ["".join(data.draw(st.permutations(word))) for word in data.draw(st.permutations(words))]
+    one, other = score(words), score(mixed)
+    assert (one.n_answered, one.n_asked) == (other.n_answered, other.n_asked)
+    assert one.value == pytest.approx(other.value)
+
+
+@given(WORDS, st.floats(-100, 100), st.floats(0.1, 100))
+def test_the_scaled_value_is_an_affine_map_of_the_value(words: list[str], low: float, width: float) -> None:
+    plain, scaled = score(words, scale=(0, 1)), score(words, scale=(low, low + width))
+    assert plain.scaled == plain.value == scaled.value
+    if plain.value is not None:
+        assert math.isclose(scaled.scaled or 0.0, low + plain.value * width, abs_tol=1e-9)
+
+
+@given(WORDS, WEIGHTS, st.integers(0, 7))
+def test_turning_a_no_into_a_yes_never_lowers_a_score(words: list[str], weight: float, at: int) -> None:
+    at %= len(words)
+    weights = [weight if i == at else 1.0 for i in range(len(words))]
+    better = [word.replace("n", "y") if i == at else word for i, word in enumerate(words)]
+    before, after = score(words, *weights).value, score(better, *weights).value
+    assert (before is None) == (after is None)
+    assert before is None or after is None or after >= before - 1e-12
