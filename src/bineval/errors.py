@@ -89,12 +89,10 @@ class BudgetExceeded(BinevalError):  # noqa: N818 - the word the design uses; it
     """The next call would pass a cap that the user set; nothing was sent.
 
     Attributes:
-        finished: How many verdicts were finished and kept, where that is known.
+        finished: How many verdicts are finished and kept; set by a run, None elsewhere.
     """
 
-    def __init__(self, message: str, *, finished: int | None = None) -> None:
-        self.finished = finished
-        super().__init__(message)
+    finished: int | None = None
 
 
 class ModelError(BinevalError):

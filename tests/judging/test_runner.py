@@ -1,5 +1,6 @@
 import itertools
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -197,7 +198,7 @@ def test_a_budget_that_is_reached_keeps_what_was_paid(bench: Bench) -> None:
     with pytest.raises(BudgetExceeded) as caught:
         bench.sitting(model, budget=Budget(max_calls=7))
     assert len(asked) == 7
-    assert bench.run().n_settled() == 7
+    assert bench.run().n_settled() == caught.value.finished == 7
     assert any("7 of 18" in note for note in caught.value.__notes__)
     bench.sitting(model)
     assert len(asked) == 18
@@ -235,7 +236,7 @@ def test_a_model_that_stays_unreachable_stops_the_run_with_everything_before_it_
     model, asked = counting(decide)
     with pytest.raises(ModelBusyError) as caught:
         bench.sitting(model, n_threads=1)
-    assert len(asked) == 3 + 9 + 1  # one more was under way
+    assert len(asked) in (3 + 9, 3 + 9 + 1)  # one more may have been under way
     assert bench.run().n_settled() == 3
     assert any("3 of 18" in note for note in caught.value.__notes__)
 
@@ -269,26 +270,27 @@ def test_impatient_interruptions_while_verdicts_are_saved_leave_no_half_done_tra
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bineval.judging.runner._SAVE_AFTER_ROWS", 1)
-    n_pressed = 0
+    pressed_in: list[threading.Thread] = []
 
     def press(*_: object) -> None:
-        nonlocal n_pressed
-        n_pressed += 1
+        pressed_in.append(threading.current_thread())
         interrupt()
         time.sleep(0.01)
 
     def press_when_saving(connection: object, cursor: object, statement: str, *_: object) -> None:
-        if statement.startswith("INSERT INTO verdicts") and not n_pressed:
+        if statement.startswith("INSERT INTO verdicts") and not pressed_in:
+            press()
+
+    def press_when_undoing(connection: object) -> None:
+        if pressed_in == [threading.current_thread()]:
             press()
 
     engine = bench.store._engine
     sa.event.listen(engine, "before_cursor_execute", press_when_saving)
-    sa.event.listen(engine, "rollback", press)  # what an interruption of the transaction itself would lead to
+    sa.event.listen(engine, "rollback", press_when_undoing)
     model, asked = counting()
     with pytest.raises(KeyboardInterrupt):
         bench.sitting(model)
-    sa.event.remove(engine, "rollback", press)
-    assert n_pressed == 1
     assert bench.run().n_settled() > 0
     assert len(bench.sitting(model)) == len(asked) == 18
 

@@ -7,7 +7,8 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from bineval.hashing import Json
-from bineval.judging.json_text import json_values
+from bineval.judging.forms import object_schema
+from bineval.judging.json_text import json_values, merged
 
 # Caps on entries keep a small model that repeats itself from filling its token cap. None on the length of texts: the
 # grammars that local engines make of them are an order of magnitude slower.
@@ -85,11 +86,11 @@ class Form(Generic[E]):
 
     def schema(self) -> Mapping[str, Json]:
         """The form of a first reply as a JSON schema."""
-        return _object({self.key: _list(self.item, self.least, self.most), **self.beside})
+        return object_schema({self.key: _list(self.item, self.least, self.most), **self.beside})
 
     def schema_for_mending(self, n_faults: int) -> Mapping[str, Json]:
         """The form of a reply that mends `n_faults` faults: the list alone, and a short one."""
-        return _object({self.key: _list(self.item, 1, _ENTRIES_A_FAULT * n_faults)})
+        return object_schema({self.key: _list(self.item, 1, _ENTRIES_A_FAULT * n_faults)})
 
     def read(self, text: str) -> list[E]:
         """Returns the usable entries of a reply."""
@@ -106,13 +107,13 @@ def requirements_form(dimensions: Sequence[str]) -> Form[RequirementEntry]:
     """The form of step 1; `dimensions` are the names to choose from, empty when the model chooses its own."""
     list_shape = '"requirements": [{"text": "...", "dimension": "..."}, ...]'
     described = '"dimensions": [{"name": "...", "description": "..."}, ...]'
-    own = _list(_object({"name": _STRING, "description": _STRING}), _MIN_DIMENSIONS, _MAX_DIMENSIONS)
+    own = _list(object_schema({"name": _STRING, "description": _STRING}), _MIN_DIMENSIONS, _MAX_DIMENSIONS)
     name: Json = {"type": "string", "enum": list(dimensions)} if dimensions else _STRING
     return Form(
         key="requirements",
         entry=RequirementEntry,
         shape=f"{{{list_shape}}}" if dimensions else f"{{{list_shape}, {described}}}",
-        item=_object({"text": _STRING, "dimension": name}),
+        item=object_schema({"text": _STRING, "dimension": name}),
         least=max(1, len(dimensions)),
         most=_MAX_REQUIREMENTS,
         beside={} if dimensions else {"dimensions": own},
@@ -130,7 +131,7 @@ def questions_form(requirement_ids: Sequence[str]) -> Form[QuestionEntry]:
         key="questions",
         entry=QuestionEntry,
         shape='{"questions": [{"requirement": "R...", "question": "...?", "violation": "..."}, ...]}',
-        item=_object(entry),
+        item=object_schema(entry),
         least=len(requirement_ids),
         most=2 * len(requirement_ids) + _SPARE_QUESTIONS,
     )
@@ -146,7 +147,7 @@ def _entry(item: Mapping[str, Json], kind: type[E]) -> E | None:
 def _objects(value: Json) -> Iterator[Mapping[str, Json]]:
     """Yields the objects in `value`, at any depth, outermost first; keys in lower case."""
     if isinstance(value, dict):
-        yield {str(key).strip().casefold(): part for key, part in value.items()}
+        yield merged((key.strip().casefold(), part) for key, part in value.items())
         value = list(value.values())
     if isinstance(value, list):
         for part in value:
@@ -155,12 +156,3 @@ def _objects(value: Json) -> Iterator[Mapping[str, Json]]:
 
 def _list(items: Json, least: int, most: int) -> dict[str, Json]:
     return {"type": "array", "items": items, "minItems": least, "maxItems": most}
-
-
-def _object(properties: dict[str, Json]) -> dict[str, Json]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }

@@ -70,7 +70,7 @@ class SingleForm:
     def schema(self, questions: Sequence[Question]) -> Mapping[str, Json]:
         """Schema of that object."""
         (question,) = questions
-        return _object(_answer_properties(question.may_not_apply, self._evidence))
+        return object_schema(_answer_properties(question.may_not_apply, self._evidence))
 
     def read(self, text: str, questions: Sequence[Question]) -> Reading:
         """Reads the object."""
@@ -105,7 +105,9 @@ class SeveralForm:
         entry: dict[str, Json] = {"id": {"type": "string", "enum": [question.id for question in questions]}}
         entry.update(_answer_properties(may_not_apply, self._evidence))
         n = len(questions)
-        return _object({"answers": {"type": "array", "items": _object(entry), "minItems": n, "maxItems": n}})
+        return object_schema(
+            {"answers": {"type": "array", "items": object_schema(entry), "minItems": n, "maxItems": n}}
+        )
 
     def read(self, text: str, questions: Sequence[Question]) -> Reading:
         """Reads the list, by id."""
@@ -131,7 +133,8 @@ def _answer_properties(may_not_apply: bool, evidence: bool) -> dict[str, Json]:
     return properties
 
 
-def _object(properties: dict[str, Json]) -> dict[str, Json]:
+def object_schema(properties: dict[str, Json]) -> dict[str, Json]:
+    """The JSON schema of an object that has exactly these properties, in this order."""
     return {
         "type": "object",
         "properties": properties,

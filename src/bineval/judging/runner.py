@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from bineval.errors import BinevalError
+from bineval.errors import BinevalError, BudgetExceeded
 from bineval.judging.base import Judge
 from bineval.judging.crew import Crew, Outcome, Task
 from bineval.store.runs import PlacedRow, StoredRun
@@ -22,7 +22,7 @@ class Progress:
 
     Attributes:
         n_planned: Verdicts planned: examples x questions x repeats.
-        n_done: Verdicts there are, from earlier sittings too.
+        n_done: Verdicts that need no further call from earlier sittings, and all of this one.
         n_fresh: Verdicts of this sitting.
         n_cached: Of these, the ones from the reply cache.
         n_unanswered: Verdicts of this sitting without an answer, those that do not apply left out.
@@ -88,7 +88,10 @@ def execute(
     except (BinevalError, KeyboardInterrupt) as error:
         book.save()
         # Verdicts that failed with an error are saved too, but they are asked again.
-        kept = f"{run.n_settled()} of {book.progress.n_planned} verdicts are kept in run {run.name}"
+        n_settled = run.n_settled()
+        if isinstance(error, BudgetExceeded):
+            error.finished = n_settled
+        kept = f"{n_settled} of {book.progress.n_planned} verdicts are kept in run {run.name}"
         error.add_note(f"{kept}; the same command goes on from there")
         raise
     finally:

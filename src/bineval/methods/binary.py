@@ -20,6 +20,7 @@ from bineval.judging.runner import ProgressCallback, execute, pending_tasks
 from bineval.judging.runs import Run
 from bineval.models.base import Model
 from bineval.models.catalog import ModelOptions, open_model
+from bineval.models.reply_json import reply_from_json
 from bineval.models.stack import CallPolicy, stack
 from bineval.store.database import Store
 from bineval.store.replies import StoredReplies
@@ -128,6 +129,8 @@ class Job:
     def __post_init__(self) -> None:
         if not self.examples:
             raise ConfigError(f"{self.source}: there is no example in it")
+        if not self.checklist.questions:
+            raise ConfigError(f"checklist {self.checklist.name!r} has no question")
 
     def execute(self, store: Store, name: str | None, on_progress: ProgressCallback | None = None) -> StoredRun:
         """Begins or resumes the run and completes it; see `evaluate` for what it raises."""
@@ -182,9 +185,7 @@ class Job:
         if run := _resumable(store, name, identity):
             return run
         if name in run_names(store):
-            stale = find_run(store, name)
-            stale.claim()  # another process may be waiting for its first answer
-            delete_run(stale)
+            delete_run(find_run(store, name))
         facts = {**run_facts(), "judge_name": self.model.name, "n_examples": 0, "n_planned": 0}
         return begin_run(store, name, identity=identity, facts=facts, checklist=self.checklist)
 
@@ -205,8 +206,11 @@ class Job:
         return max(len(self.examples[: self.options.limit]), n_before)
 
     def _wrapped(self, run: StoredRun) -> Model:
-        replies = StoredReplies(run.store, run_id=run.id, uncounted=run.uncounted_replies())
-        return stack(self.model, replace(self.options.policy, spent=run.usage()), replies=replies)
+        uncounted = run.uncounted_replies()
+        # Replies that no verdict counts yet were paid for all the same.
+        paid = [reply_from_json(reply, key=key, cached=False).usage for key, reply in uncounted.items()]
+        policy = replace(self.options.policy, spent=sum(paid, run.usage()))
+        return stack(self.model, policy, replies=StoredReplies(run.store, run_id=run.id, uncounted=uncounted))
 
 
 def _resumable(store: Store, name: str, identity: Mapping[str, Json]) -> StoredRun | None:

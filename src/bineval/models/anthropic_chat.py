@@ -9,7 +9,7 @@ from bineval.hashing import Json
 from bineval.io.values import storable
 from bineval.models.catalog import ModelOptions
 from bineval.models.http_errors import Failure
-from bineval.models.parameters import LEFT_OUT, Form, Offer, Parameter, strict_schema
+from bineval.models.parameters import LEFT_OUT, TEMPERATURE, Form, Offer, Parameter, strict_schema
 from bineval.models.remote_chat import RemoteChat, token_count
 from bineval.models.sdk_endpoint import SdkEndpoint
 from bineval.types import FinishReason, Reply, Request, Usage
@@ -28,12 +28,7 @@ _PARAMETERS = (
         forms=(Form(label="max_tokens", fields=lambda request: {"max_tokens": request.max_tokens}),),
         words=_NEVER_NAMED,
     ),
-    Parameter(
-        name="temperature",
-        wanted=lambda request: request.temperature is not None,
-        forms=(Form(label="temperature", fields=lambda request: {"temperature": request.temperature}), LEFT_OUT),
-        words=re.compile(r"\btemperature\b", re.IGNORECASE),
-    ),
+    TEMPERATURE,
     Parameter(
         name="response_format",
         wanted=lambda request: request.schema is not None,

@@ -8,7 +8,7 @@ from typing import Any
 from bineval.hashing import Json
 from bineval.io.values import storable
 from bineval.models.http_errors import EMPTY_REPLY, Failure, failure_in
-from bineval.models.parameters import LEFT_OUT, Form, Parameter, strict_schema
+from bineval.models.parameters import LEFT_OUT, TEMPERATURE, Form, Parameter, strict_schema
 from bineval.models.remote_chat import token_count
 from bineval.types import FinishReason, Reply, Request, TokenLogprob, Usage
 
@@ -39,12 +39,7 @@ PARAMETERS = (
         ),
         words=re.compile(r"\bmax_tokens\b"),
     ),
-    Parameter(
-        name="temperature",
-        wanted=lambda request: request.temperature is not None,
-        forms=(Form(label="temperature", fields=lambda request: {"temperature": request.temperature}), LEFT_OUT),
-        words=re.compile(r"\btemperature\b", re.IGNORECASE),
-    ),
+    TEMPERATURE,
     Parameter(
         name="seed",
         wanted=lambda request: request.seed is not None,

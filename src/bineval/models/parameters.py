@@ -48,6 +48,14 @@ class Parameter:
     words: re.Pattern[str]
 
 
+TEMPERATURE = Parameter(
+    name="temperature",
+    wanted=lambda request: request.temperature is not None,
+    forms=(Form(label="temperature", fields=lambda request: {"temperature": request.temperature}), LEFT_OUT),
+    words=re.compile(r"\btemperature\b", re.IGNORECASE),
+)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Offer:
     """Parameters of one call, as they are sent.

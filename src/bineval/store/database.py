@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from bineval.errors import StoreError
 from bineval.store.schema import is_current, migrate
 
 _LOCK_TIMEOUT_S = 30
+_LOCK_POLL_S = 0.02
 _KINDS = ("sqlite", "postgresql")
 
 
@@ -113,14 +115,24 @@ def _url(place: str) -> sa.URL:
 def _set_up(connection: sqlite3.Connection, _record: object) -> None:
     # Python would begin a transaction at its first change only; `writing` begins it before anything is read.
     connection.isolation_level = None
+    connection.execute(f"PRAGMA busy_timeout = {_LOCK_TIMEOUT_S * 1000}").close()
+    _write_ahead(connection)
     # In write-ahead mode "normal" loses nothing when the process dies, and cannot corrupt when the machine does.
-    for pragma in (
-        f"busy_timeout = {_LOCK_TIMEOUT_S * 1000}",
-        "journal_mode = WAL",
-        "synchronous = NORMAL",
-        "foreign_keys = ON",
-    ):
-        connection.execute(f"PRAGMA {pragma}").close()
+    connection.execute("PRAGMA synchronous = NORMAL").close()
+    connection.execute("PRAGMA foreign_keys = ON").close()
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    # Of processes that make a file together, SQLite tells all but one at once that it is locked, without a wait.
+    give_up_at = time.monotonic() + _LOCK_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").close()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
+                raise
+        time.sleep(_LOCK_POLL_S)
 
 
 def _advice(problem: str) -> str:

@@ -178,11 +178,16 @@ class StoredRun:
         return Usage(**dict(zip(names, map(int, row), strict=True)))
 
     def uncounted_replies(self) -> dict[str, dict[str, Json]]:
-        """Replies that this run paid for and that no settled verdict counts, by key."""
+        """Replies that this run paid for and that no settled verdict counts, by key.
+
+        A verdict that found a reply in the cache does not count it: another one of this run has paid.
+        """
         with self.store.reading() as connection:
             paid = set(connection.execute(sa.select(replies.c.key).where(replies.c.run_id == self.id)).scalars())
             counted = connection.execute(
-                sa.select(verdicts.c.replies).where(verdicts.c.run_id == self.id, _SETTLED)
+                sa.select(verdicts.c.replies).where(
+                    verdicts.c.run_id == self.id, _SETTLED, verdicts.c.cached.is_(False)
+                )
             ).scalars()
             for keys in counted:
                 paid.difference_update(keys.split())

@@ -1,0 +1,150 @@
+"""Yes/no questions, in dimensions, in a checklist."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from bineval.errors import ConfigError, UnknownNameError
+from bineval.hashing import Json, tagged_hash
+
+OVERALL = "overall"
+"""Name of the score over all questions of a checklist; no dimension may have it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """A test of an output whose answer is yes (satisfied) or no.
+
+    Attributes:
+        id: Unique within its checklist.
+        text: The question, ending in a question mark.
+        dimension: Name of the dimension it belongs to.
+        weight: Share in weighted means, relative to the other questions; positive.
+        violation: A short example of an output for which the answer is no.
+        requirement: The requirement of the task that the question checks.
+        may_not_apply: Whether "not applicable" is an allowed answer.
+        source: Where the question comes from ("generated", "hand", …).
+    """
+
+    id: str
+    text: str
+    dimension: str
+    weight: float = 1.0
+    violation: str | None = None
+    requirement: str | None = None
+    may_not_apply: bool = False
+    source: str | None = None
+
+
+Scale = tuple[float, float]
+"""`(a, b)`: the score 0 maps to a, the score 1 to b."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dimension:
+    """One side of quality.
+
+    Attributes:
+        scale: Interval that scores of this dimension are mapped to; None for no scaled value.
+        description: What the dimension means, in a sentence.
+    """
+
+    scale: Scale | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Checklist:
+    """A set of questions by dimension.
+
+    Attributes:
+        name: Short name, used in run names.
+        questions: In the order of the file; ids are unique.
+        dimensions: By name, in the order of the file; every question's dimension is among them, and none is "overall".
+        task: The task prompt that the questions come from.
+        scale: Interval that the overall score is mapped to; None for no scaled value.
+        provenance: How the checklist was made (model, prompt hashes, requirements), as the generator wrote it.
+
+    Raises:
+        ConfigError: Ids, dimensions or weights are not what is said here.
+    """
+
+    name: str
+    questions: tuple[Question, ...]
+    dimensions: Mapping[str, Dimension]
+    task: str | None = None
+    scale: Scale | None = None
+    provenance: Mapping[str, Json] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if OVERALL in self.dimensions:
+            raise ConfigError(f"checklist {self.name!r}: no dimension may be named {OVERALL!r}")
+        seen: set[str] = set()
+        for question in self.questions:
+            if question.id in seen:
+                raise ConfigError(f"checklist {self.name!r}: two questions have the id {question.id!r}")
+            seen.add(question.id)
+            if question.dimension not in self.dimensions:
+                place = f"checklist {self.name!r}, question {question.id!r}"
+                raise UnknownNameError("dimension", question.dimension, self.dimensions, where=place)
+            if not 0 < question.weight < math.inf:
+                raise ConfigError(
+                    f"checklist {self.name!r}, question {question.id!r}: the weight must be positive and finite, "
+                    f"not {question.weight}"
+                )
+
+    def by_dimension(self) -> dict[str, list[Question]]:
+        """Questions of each dimension, in order; a dimension without questions has an empty list."""
+        groups: dict[str, list[Question]] = {name: [] for name in self.dimensions}
+        for question in self.questions:
+            groups[question.dimension].append(question)
+        return groups
+
+    def fingerprint(self) -> str:
+        """Hash of all that can change a verdict or a score; name and provenance cannot."""
+        return tagged_hash("checklist/1", self.to_json())
+
+    def to_json(self) -> dict[str, Json]:
+        """Task, scales and questions as JSON values, without name and provenance."""
+        return {
+            "task": self.task,
+            "scale": self.scale,
+            "dimensions": {
+                name: {"scale": dimension.scale, "description": dimension.description}
+                for name, dimension in self.dimensions.items()
+            },
+            "questions": [
+                {
+                    "id": q.id,
+                    "text": q.text,
+                    "dimension": q.dimension,
+                    "weight": q.weight,
+                    "violation": q.violation,
+                    "requirement": q.requirement,
+                    "may_not_apply": q.may_not_apply,
+                    "source": q.source,
+                }
+                for q in self.questions
+            ],
+        }
+
+
+def checklist_from_json(name: str, value: Mapping[str, Json], *, provenance: Mapping[str, Json]) -> Checklist:
+    """Rebuilds a checklist from `Checklist.to_json`."""
+    data = cast(Mapping[str, Any], value)
+
+    def scale(pair: Sequence[float] | None) -> Scale | None:
+        return None if pair is None else (pair[0], pair[1])
+
+    return Checklist(
+        name=name,
+        task=data["task"],
+        scale=scale(data["scale"]),
+        dimensions={
+            key: Dimension(scale=scale(item["scale"]), description=item["description"])
+            for key, item in data["dimensions"].items()
+        },
+        questions=tuple(Question(**item) for item in data["questions"]),
+        provenance=provenance,
+    )

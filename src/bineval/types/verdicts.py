@@ -1,0 +1,108 @@
+"""Answers of judges, and the numbers made from them."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bineval.types.calls import Usage
+
+Answer = Literal["yes", "no"]
+Reason = Literal["unparsed", "refused", "truncated", "error", "not_applicable"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Evidence:
+    """A quote that the judge gives for its answer.
+
+    Attributes:
+        quote: The words as the judge wrote them.
+        field: The example's field that holds them ("output", "input", …), or None.
+        verified: Whether they stand in that field, up to white space and quotation marks.
+    """
+
+    quote: str
+    field: str | None = None
+    verified: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """One judge's answer to one question about one example.
+
+    Attributes:
+        answer: "yes", "no", or None when there is none.
+        reason: Why there is no answer; set exactly when `answer` is None.
+        probability: P(yes) in [0, 1], from judges that give one.
+        explanation: The judge's words; for `reason` "error", what went wrong.
+        evidence: Quotes, verified or not.
+        judge: Name of the judge.
+        usage: Tokens paid for this verdict in this run; zero when `cached`.
+        cached: Whether every reply under it came from the reply cache, paid for by other work.
+        replies: Keys of the raw replies in the store, in order of asking.
+    """
+
+    answer: Answer | None
+    reason: Reason | None = None
+    probability: float | None = None
+    explanation: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    judge: str = ""
+    usage: Usage = field(default_factory=Usage)
+    cached: bool = False
+    replies: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.answer is None) == (self.reason is None):
+            raise ValueError("a verdict has either an answer or a reason for having none")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VerdictRow:
+    """A verdict in its place in a run.
+
+    Attributes:
+        unit: Index of the sentence the question was asked of; None for the whole output.
+        repeat: 0 for the first time of asking, 1 for the second, …
+    """
+
+    example_id: str
+    question_id: str
+    dimension: str
+    unit: int | None = None
+    repeat: int = 0
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """A number for one example and one dimension (or overall).
+
+    Attributes:
+        value: In [0, 1]; None when nothing was answered, never 0 for that.
+        scaled: `value` on the dimension's scale; None without value or scale.
+        n_answered: Questions answered yes or no.
+        n_asked: Questions planned; those found not applicable are in neither.
+    """
+
+    value: float | None
+    scaled: float | None = None
+    n_answered: int
+    n_asked: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Estimate:
+    """A number over examples, with its uncertainty.
+
+    Attributes:
+        value: None when undefined.
+        low: Lower end of the 95 % interval; None when it cannot be given.
+        high: Upper end.
+        n: Examples the number rests on.
+        method: How the interval was made, or why there is none.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    method: str

@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from bineval.judging.chat import ChatSettings
+from bineval.judging.runs import Run
+from bineval.judging.summary import SummaryRow, summarize
+from bineval.methods.binary import RunOptions, evaluate
+from bineval.stats.intervals import mean_interval
+from bineval.types import Example
+from support.asking import CHECKLIST, deciding
+
+
+def run_over(place: Path, examples: list[Example], words: dict[str, str]) -> Run:
+    """A run in which every question about an output gets the same word."""
+    model = deciding(lambda output, _: words[output])
+    return evaluate(examples, CHECKLIST, judge=model, store=place, options=RunOptions(chat=ChatSettings(mode="all")))
+
+
+def test_a_row_has_the_mean_over_examples_its_interval_and_its_counts(tmp_path: Path) -> None:
+    examples = [Example(id=name, output=name) for name in "abcd"]
+    with run_over(tmp_path / "s.db", examples, {"a": "yes", "b": "yes", "c": "no", "d": "perhaps"}) as run:
+        rows = {row.dimension: row for row in summarize(run)}
+    assert list(rows) == ["consistency", "fluency", "overall"]
+    # (1 + 1 + 0) / 3; the example without any answer has no score and counts nowhere but in n_examples and n_asked.
+    expected = mean_interval([("a", 1.0), ("b", 1.0), ("c", 0.0)])
+    assert rows["consistency"] == SummaryRow(
+        system=None,
+        dimension="consistency",
+        estimate=expected,
+        scaled=pytest.approx(2 / 3 * 4 + 1),
+        n_examples=4,
+        n_answered=6,
+        n_asked=8,
+    )
+    assert rows["fluency"].scaled is None
+    assert rows["overall"].scaled == pytest.approx(200 / 3)
+    assert (rows["overall"].n_answered, rows["overall"].n_asked) == (9, 12)
+
+
+def test_nothing_answered_is_undefined_and_never_0(tmp_path: Path) -> None:
+    with run_over(tmp_path / "s.db", [Example(id="a", output="a")], {"a": "perhaps"}) as run:
+        rows = summarize(run)
+    assert {(row.estimate.value, row.estimate.n, row.scaled, row.n_examples) for row in rows} == {(None, 0, None, 1)}
+
+
+def test_systems_have_rows_of_their_own_where_there_are_several(tmp_path: Path) -> None:
+    examples = [
+        Example(id="1", output="a", system="one"),
+        Example(id="2", output="b", system="two"),
+        Example(id="3", output="a", system="one"),
+        Example(id="4", output="b"),
+    ]
+    with run_over(tmp_path / "s.db", examples, {"a": "yes", "b": "no"}) as run:
+        rows = [row for row in summarize(run) if row.dimension == "overall"]
+    assert [(row.system, row.estimate.value, row.n_examples) for row in rows] == [
+        (None, 0.5, 4),
+        ("one", 1.0, 2),
+        ("two", 0.0, 1),
+    ]
+
+
+def test_one_system_is_not_shown_twice(tmp_path: Path) -> None:
+    examples = [Example(id="1", output="a", system="one"), Example(id="2", output="b", system="one")]
+    with run_over(tmp_path / "s.db", examples, {"a": "yes", "b": "no"}) as run:
+        assert {row.system for row in summarize(run)} == {None}
+
+
+def test_intervals_are_over_groups_and_a_group_is_no_example_of_the_same_name(tmp_path: Path) -> None:
+    examples = [
+        Example(id="1", output="a", group="doc"),
+        Example(id="2", output="b", group="doc"),
+        Example(id="doc", output="a"),
+    ]
+    with run_over(tmp_path / "s.db", examples, {"a": "yes", "b": "no"}) as run:
+        row = summarize(run)[-1]
+    assert row.estimate.n == 3
+    assert "over 2 groups" in row.estimate.method
+
+
+def test_the_seed_decides_the_interval(tmp_path: Path) -> None:
+    examples = [Example(id=f"{i}", output="ab"[i % 3 == 0]) for i in range(20)]
+    with run_over(tmp_path / "s.db", examples, {"a": "yes", "b": "no"}) as run:
+        assert summarize(run, seed=1) == summarize(run, seed=1)
+        assert summarize(run) == summarize(run, seed=0)
