@@ -2,7 +2,9 @@
 
     python bench/memory.py        writes bench/results/memory.json
 
-Each size is a process of its own: 8 questions about outputs of 400 characters with inputs of 2,000, from a JSONL file.
+20,000 verdicts are made in two ways: 20 repeats over the examples of the 1,000, and 20 times as many examples, which
+are held in memory while they are judged. Each is a process of its own: 8 questions about outputs of 400 characters with
+inputs of 2,000, from a JSONL file.
 """
 
 import json
@@ -15,11 +17,16 @@ from pathlib import Path
 from results_file import write_results
 
 N_QUESTIONS = 8
-_SIZES = (1_000, 20_000)
+# Examples and repeats.
+_WORKS = {
+    "1,000 verdicts": (125, 1),
+    "20,000 verdicts, 20 repeats": (125, 20),
+    "20,000 verdicts, 20 times the examples": (2_500, 1),
+}
 
 
-def _measure(n_verdicts: int) -> None:
-    """Runs one size in this process and prints its peak memory in MB."""
+def _measure(n_examples: int, repeats: int) -> None:
+    """Does one work in this process and prints its peak memory in MB."""
     from bineval import Checklist, Dimension, Question, RunOptions, Scripted, evaluate
 
     questions = tuple(
@@ -31,26 +38,30 @@ def _measure(n_verdicts: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data.jsonl"
         with data.open("w", encoding="utf-8") as file:
-            for i in range(n_verdicts // N_QUESTIONS):
+            for i in range(n_examples):
                 row = {"id": i, "input": f"{i} ".ljust(2000, "x"), "output": f"{i} ".ljust(400, "y")}
                 file.write(json.dumps(row) + "\n")
-        with evaluate(data, checklist, judge=model, store=Path(folder) / "bench.db", options=RunOptions()) as run:
-            assert run.status().n_answered == n_verdicts
+        with evaluate(
+            data, checklist, judge=model, store=Path(folder) / "bench.db", options=RunOptions(repeats=repeats)
+        ) as run:
+            assert run.status().n_answered == n_examples * N_QUESTIONS * repeats
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 
 def main() -> None:
-    """Measures each size."""
-    if len(sys.argv) == 2:
-        _measure(int(sys.argv[1]))
+    """Measures each work."""
+    if len(sys.argv) == 3:
+        _measure(int(sys.argv[1]), int(sys.argv[2]))
         return
     peaks = {}
-    for n in _SIZES:
-        done = subprocess.run([sys.executable, __file__, str(n)], capture_output=True, text=True, check=True)
-        peaks[n] = round(float(done.stdout), 1)
-    growth = round(peaks[_SIZES[1]] / peaks[_SIZES[0]], 3)
-    path = write_results("memory", {"peak_mb": peaks, "ratio": growth})
-    print(f"peak MB: {peaks}, ratio {growth}\n{path}")
+    for name, work in _WORKS.items():
+        command = [sys.executable, __file__, *map(str, work)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        peaks[name] = round(float(done.stdout), 1)
+    least = min(peaks.values())
+    ratios = {name: round(peak / least, 3) for name, peak in peaks.items()}
+    path = write_results("memory", {"peak_mb": peaks, "ratio": ratios})
+    print(f"peak MB: {peaks}\n{path}")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,10 @@ _MOST_FAILURES = 3
 @call_options
 @model_options
 def demo(judge: str, everything: bool, store: str | None, **values: Any) -> None:
-    """Judge bundled outputs with yes/no questions and count the planted flaws that the judge finds.
+    """Judge bundled outputs that have planted flaws.
 
-    Three tasks: support replies, summaries, extraction. The local model is downloaded when it is not there yet.
+    Three tasks: support replies, summaries, extraction. At the end stands how many flaws the judge found. The local
+    model is downloaded when it is not there yet.
     """
     from bineval.demo.planted import PlantedCounts
     from bineval.demo.tasks import demo_tasks, part

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 @store_option
 def export(name: str, what: str, format_: str, output: Path | None, store: str | None) -> None:
-    """Write the verdicts or scores of the run NAME as JSONL, CSV or Parquet.
+    """Write verdicts or scores of the run NAME as a table.
 
     Missing is null (an empty cell in CSV). Verdicts are those asked so far; scores are of every example.
     """

@@ -50,8 +50,9 @@ _STDIN = "-"
 @call_options
 @model_options
 def generate(task: str, output: Path | None, force: bool, store: str | None, **values: Any) -> None:
-    """Make a checklist of yes/no questions from the task prompt in TASK (- for stdin).
+    """Make a checklist from the task prompt in TASK.
 
+    TASK is a text file, or - for stdin.
     The model lists the requirements of the task, then writes questions for each, grouped by dimension. What `bineval
     lint` finds is sent back to it, at most twice a dimension. Replies are cached in the store: the same command again
     costs nothing.

@@ -24,7 +24,10 @@ _MOST_CHARS = 1500
 @store_option
 @json_option
 def show(name: str | None, example_id: str | None, store: str | None, as_json: bool) -> None:
-    """Show the run NAME (the latest one without NAME): scores, failing questions, one example opened."""
+    """Show the run NAME, or the latest one.
+
+    Scores by dimension and system, the questions that fail most, and one example opened.
+    """
     from bineval.cli.run_tables import print_run, summary_json
     from bineval.judging.runs import Run
     from bineval.judging.summary import summarize

@@ -22,6 +22,9 @@ _SLOT = re.compile("\ue000(\\d+)\ue001")
 class ChatTokenizer:
     """Renders messages to tokens and tokens to text for a loaded model.
 
+    Attributes:
+        vocab: The model's vocabulary, as the engine's C interface gives it.
+
     Raises:
         ConfigError: The file's chat template is malformed.
     """
@@ -30,7 +33,7 @@ class ChatTokenizer:
         import llama_cpp
 
         self._llama = llama
-        self._vocab = llama_cpp.llama_model_get_vocab(llama.model)
+        self.vocab = llama_cpp.llama_model_get_vocab(llama.model)
         self._is_end = llama_cpp.llama_vocab_is_eog
         self._bos = self._special(llama.token_bos())
         self._template = _Template(
@@ -39,7 +42,7 @@ class ChatTokenizer:
             eos=self._special(llama.token_eos()),
             file=llama.model_path,
         )
-        self._adds_bos = bool(llama_cpp.llama_vocab_get_add_bos(self._vocab))
+        self._adds_bos = bool(llama_cpp.llama_vocab_get_add_bos(self.vocab))
 
     def tokens(self, messages: Sequence[Message]) -> list[int]:
         """Returns the tokens of the conversation up to where the assistant's reply begins.
@@ -65,7 +68,7 @@ class ChatTokenizer:
 
     def ends_turn(self, token: int) -> bool:
         """Whether the token ends the assistant's turn."""
-        return bool(self._is_end(self._vocab, token))
+        return bool(self._is_end(self.vocab, token))
 
     def _special(self, token: int) -> str:
         if token < 0:

@@ -4,9 +4,8 @@ import importlib.util
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from bineval.models.catalog import ModelOptions
 from bineval.models.chat_tokens import ChatTokenizer
 from bineval.models.file_hash import file_sha256
 from bineval.models.registry import model_path
+from bineval.models.token_choice import Logits, TokenChooser
 from bineval.types import FinishReason, Price, Reply, Request, TokenLogprob, Usage
 
 if TYPE_CHECKING:
@@ -120,19 +120,21 @@ class _Engine:
         self._llama.close()
 
     def reply(self, tokens: list[int], request: Request, *, model: str) -> Reply:
-        n_reused = self._shared_prefix(tokens)
+        n_reused = self._read(tokens)
         written: list[int] = []
         logprobs: list[TokenLogprob] = []
         finish_reason: FinishReason = "length"
-        for token in self._generate(tokens, request):
-            if self.tokenizer.ends_turn(token):
-                finish_reason = "stop"
-                break
-            written.append(token)
-            if request.top_logprobs:
-                logprobs.append(self._logprob(token, request.top_logprobs))
-            if len(written) == request.max_tokens:
-                break
+        with self._chooser(request) as chooser:
+            while len(written) < request.max_tokens:
+                logits = self._logits()
+                token = chooser.choose(logits)
+                if self.tokenizer.ends_turn(token):
+                    finish_reason = "stop"
+                    break
+                written.append(token)
+                if request.top_logprobs:
+                    logprobs.append(self._logprob(token, logits, request.top_logprobs))
+                self._llama.eval([token])
         return Reply(
             text=self.tokenizer.text(written),
             logprobs=logprobs if request.top_logprobs else None,
@@ -147,38 +149,48 @@ class _Engine:
             },
         )
 
-    def _generate(self, tokens: list[int], request: Request) -> Iterator[int]:
+    def _chooser(self, request: Request) -> TokenChooser:
+        return TokenChooser(
+            self.tokenizer.vocab,
+            schema=None if request.schema is None else json.dumps(request.schema),
+            temperature=_temperature(request),
+            seed=request.seed,
+        )
+
+    def _read(self, tokens: list[int]) -> int:
+        """Reads a conversation; returns how many tokens at its beginning had been read already."""
         import llama_cpp
 
-        # The engine keeps a seed until the next is set; its default seed stands for a random one.
-        self._llama.set_seed(llama_cpp.LLAMA_DEFAULT_SEED if request.seed is None else request.seed)
-        # Plain sampling: no cut of the distribution, so that repeats show how sure the model really is.
-        stream: Iterator[int] = self._llama.generate(
-            tokens,
-            temp=_temperature(request),
-            top_k=0,
-            top_p=1.0,
-            min_p=0.0,
-            grammar=None if request.schema is None else _grammar(json.dumps(request.schema)),
-        )
-        return stream
+        n_known = self._shared_prefix(tokens)
+        memory = llama_cpp.llama_get_memory(self._llama.ctx)
+        # Some architectures cannot forget a part of what they have read.
+        if not llama_cpp.llama_memory_seq_rm(memory, -1, n_known, -1):
+            llama_cpp.llama_memory_clear(memory, True)
+            n_known = 0
+        self._llama.n_tokens = n_known
+        self._llama.eval(tokens[n_known:])
+        return n_known
 
     def _shared_prefix(self, tokens: list[int]) -> int:
-        """How many tokens at the beginning the engine has read already and will not read again."""
+        """Tokens at the beginning that the context holds already; the last one is always read anew, for its logits."""
         known = self._llama.input_ids[: self._llama.n_tokens]
         n = min(len(known), len(tokens))
         differs = np.flatnonzero(known[:n] != np.asarray(tokens[:n]))
         shared = int(differs[0]) if len(differs) else n
         return min(shared, len(tokens) - 1)
 
-    def _logprob(self, token: int, n_top: int) -> TokenLogprob:
-        """Log probabilities at the place where `token` was just chosen, before the schema's constraint."""
+    def _logits(self) -> Logits:
+        """Logits of the next token; valid until the next token is read."""
         import llama_cpp
 
         row = llama_cpp.llama_get_logits_ith(self._llama.ctx, -1)
-        logits = np.ctypeslib.as_array(row, shape=(self._llama.n_vocab(),)).astype(np.float64)
-        peak = logits.max()
-        logprobs = logits - peak - np.log(np.exp(logits - peak).sum())
+        return np.ctypeslib.as_array(row, shape=(self._llama.n_vocab(),))
+
+    def _logprob(self, token: int, logits: Logits, n_top: int) -> TokenLogprob:
+        """Log probabilities at the place where `token` was chosen, before the schema's constraint."""
+        exact = logits.astype(np.float64)
+        peak = exact.max()
+        logprobs = exact - peak - np.log(np.exp(exact - peak).sum())
         top = np.argpartition(logprobs, -n_top)[-n_top:]
         ranked = sorted(top, key=lambda i: -logprobs[i])
         return TokenLogprob(
@@ -220,10 +232,3 @@ def _trained_context(llama: "Llama") -> int:
     import llama_cpp
 
     return int(llama_cpp.llama_model_n_ctx_train(llama.model))
-
-
-@lru_cache(maxsize=64)
-def _grammar(schema: str) -> Any:  # noqa: ANN401 - the engine exports no name for the type
-    from llama_cpp.llama_grammar import LlamaGrammar
-
-    return LlamaGrammar.from_json_schema(schema, verbose=False)
