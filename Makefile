@@ -7,7 +7,7 @@ JUDGE ?=
 # Further options of the demo, such as DEMO="--all".
 DEMO ?=
 
-.PHONY: help demo test test-slow check format bench clean
+.PHONY: help demo test check format bench clean compiler
 
 help:
 	@echo "make demo    judge the bundled examples (JUDGE=openai/NAME to use a key; DEMO=--all for all of them)"
@@ -16,32 +16,29 @@ help:
 	@echo "make bench   measure cost per verdict, memory and start-up; results in bench/results/"
 
 ifeq ($(JUDGE),)
-demo: .venv/local
+demo: compiler .venv/.local
 	$(BIN)/bineval demo $(DEMO)
 else
-demo: .venv/core
-	@case "$(JUDGE)" in anthropic/*) $(BIN)/pip install -q '.[anthropic]' ;; litellm/*) $(BIN)/pip install -q '.[litellm]' ;; esac
+demo: .venv/.core
+	@case "$(JUDGE)" in anthropic/*) $(BIN)/pip install -q -e '.[anthropic]' ;; litellm/*) $(BIN)/pip install -q -e '.[litellm]' ;; esac
 	$(BIN)/bineval demo --judge "$(JUDGE)" $(DEMO)
 endif
 
-test: .venv/dev
+test: compiler .venv/.dev
 	$(BIN)/bineval models pull $(TEST_MODEL)
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest
 
-test-slow: .venv/dev
-	$(BIN)/python -m pytest -m slow
-
-check: .venv/check
+check: .venv/.check
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: .venv/check
+format: .venv/.check
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: .venv/core
+bench: .venv/.check
 	$(BIN)/python bench/harness.py
 	$(BIN)/python bench/memory.py
 	$(BIN)/python bench/startup.py
@@ -50,20 +47,24 @@ clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 # The environment grows in steps, each a stamp file in .venv.
-.venv/core: pyproject.toml
+.venv/.core: pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'bineval needs Python 3.11 or newer; say which with make PYTHON=python3.12')"
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --upgrade 'pip>=25.1'
 	$(BIN)/pip install -q -e .
 	@touch $@
 
-.venv/check: .venv/core
+.venv/.check: .venv/.core
 	$(BIN)/pip install -q -e '.[parquet,anthropic]' --group dev
 	@touch $@
 
-.venv/local: .venv/core scripts/install-local-engine
-	scripts/install-local-engine $(BIN)/python
+# Said at once, before anything is installed.
+compiler:
+	@scripts/local-engine check $(PYTHON)
+
+.venv/.local: .venv/.core
+	scripts/local-engine install $(BIN)/python
 	@touch $@
 
-.venv/dev: .venv/check .venv/local
+.venv/.dev: .venv/.check .venv/.local
 	@touch $@

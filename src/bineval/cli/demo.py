@@ -51,7 +51,7 @@ def demo(judge: str, everything: bool, store: str | None, **values: Any) -> None
         for task, piece in zip(tasks, shown, strict=True):
             run = _judge(task, len(piece.examples), model, database, values)
             total += _show(task.name, piece, run, screen)
-        _conclude(total, everything, screen)
+        _conclude(total, judge, everything, screen)
 
 
 def _pull_if_missing(judge: str) -> None:
@@ -100,14 +100,13 @@ def _show(name: str, piece: "DemoTask", run: "Run", screen: "Console") -> "Plant
     return count_planted(piece.examples, rows)
 
 
-def _conclude(total: "PlantedCounts", everything: bool, screen: "Console") -> None:
+def _conclude(total: "PlantedCounts", judge: str, everything: bool, screen: "Console") -> None:
     screen.print("\n[bold]Against the flaws that were planted in the outputs[/bold]")
     screen.print(f"found {total.n_found} of {total.n_planted} planted flaws ({total.n_planted_unanswered} unanswered)")
     screen.print(
         f"called {total.n_false_alarms} of {total.n_sound} sound points flawed ({total.n_sound_unanswered} unanswered)"
     )
-    screen.print(
-        "A small local judge misses much; a stronger one is one option away: bineval demo --judge openai/NAME",
-        soft_wrap=True,
-    )
+    if judge == DEFAULT_JUDGE:
+        words = "A small local judge misses much; a stronger one is one option away: bineval demo --judge openai/NAME"
+        screen.print(words, soft_wrap=True)
     screen.print("Open a run: bineval show" + ("" if everything else " · judge all outputs: bineval demo --all"))
