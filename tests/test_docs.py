@@ -60,3 +60,8 @@ def test_every_command_is_documented() -> None:
 
 def test_the_readme_has_at_most_150_lines() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_no_page_holds_a_place_that_waits_for_a_figure() -> None:
+    for page in PAGES:
+        assert not re.search(r"@[A-Z]+@", page.read_text(encoding="utf-8")), page.name

@@ -33,7 +33,8 @@ def test_scores_are_right_and_in_json_on_stdout_with_words_on_stderr(folder: Fol
         row = rows[None, dimension]
         assert row["estimate"]["value"] == pytest.approx(value)
         assert row["scaled"] == (None if scaled is None else pytest.approx(scaled))
-        assert row["estimate"]["low"] <= value <= row["estimate"]["high"]
+        assert (row["estimate"]["low"], row["estimate"]["high"]) == (None, None)
+        assert row["estimate"]["method"] == "no interval: fewer than 5 groups"
     # by system: (1 + 0.75) / 2 and (0.25 + 0.75) / 2
     assert rows["one", "content"]["estimate"]["value"] == pytest.approx(0.875)
     assert rows["two", "content"]["estimate"]["value"] == pytest.approx(0.5)

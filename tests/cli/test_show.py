@@ -31,7 +31,7 @@ def test_the_latest_run_is_shown_with_scores_questions_and_the_worst_example(fol
     overall = next(line for line in lines if line[:2] == ["all", "overall"])
     assert (overall[2], overall[-4:]) == ("0.650", ["4", "12", "of", "12"])
     content = next(line for line in lines if line[:2] == ["all", "content"])
-    assert (content[2], content[6]) == ("0.688", "3.75")
+    assert content[2:5] == ["0.688", "none", "3.75"]  # four examples are too few for an interval
     assert [line[0] for line in lines if line[0:1] in (["blue"], ["short"], ["stop"])] == ["blue", "stop", "short"]
     assert "Example c · system two\ncontent 0.250 · form 0.000 · overall 0.200\n" in shown.out
     assert "output: =blue, as far as the eye can see" in shown.out

@@ -317,3 +317,9 @@ def checklists(draw: st.DrawFn) -> Checklist:
 @given(checklist=checklists())
 def test_what_is_written_is_read_back(checklist: Checklist) -> None:
     assert parse_checklist(dump_checklist(checklist)) == checklist
+
+
+def test_a_text_with_an_unquoted_colon_is_told_to_be_quoted() -> None:
+    text = "name: a\ndimensions:\n  d:\n    questions:\n      - text: Is it: fine?\n"
+    with pytest.raises(DataError, match=r"<checklist>:5: .*needs quotes around it"):
+        parse_checklist(text)

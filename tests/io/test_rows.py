@@ -277,3 +277,11 @@ def test_lone_surrogates_and_nul_characters_become_replacement_characters_with_o
     assert found == [(1, {"a": "fine 😀"}), (2, {"a": "x\ufffdy", "b": ["\ufffd"], "c": "ok"})]
     [warning] = warnings
     assert warning.startswith(f"{path}:2: field 'a', 'b[0]'")
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_csv_with_another_separator_says_what_to_do(tmp_path: Path, separator: str) -> None:
+    file = tmp_path / "logs.csv"
+    file.write_text(f"question{separator}answer\nWhy?{separator}Because.\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"logs.csv:1: the header is one column with .* save the file with commas"):
+        list(read_rows(file))

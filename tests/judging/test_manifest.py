@@ -5,9 +5,9 @@ import pytest
 
 from bineval.hashing import canonical_json
 from bineval.judging.chat import ChatJudge, ChatSettings
-from bineval.judging.manifest import default_name, differences, run_facts, run_identity
+from bineval.judging.manifest import checklist_differences, default_name, differences, run_facts, run_identity
 from bineval.models.scripted import Scripted
-from bineval.types import Checklist, Example
+from bineval.types import Checklist, Dimension, Example, Question
 from bineval.version import __version__
 from support.asking import CHECKLIST, Replies
 
@@ -104,3 +104,12 @@ def test_other_data_of_the_same_file_name_have_another_name() -> None:
         for examples in (EXAMPLES, EXAMPLES[:1])
     }
     assert len(names) == 2
+
+
+def test_a_changed_question_is_told_by_its_id_and_its_words() -> None:
+    def checklist(text: str) -> Checklist:
+        question = Question(id="ton-1", dimension="tone", text=text)
+        return Checklist(name="c", dimensions={"tone": Dimension()}, questions=(question,))
+
+    lines = checklist_differences(checklist("Is it polite?"), checklist("Is it calm?"))
+    assert lines == ["checklist.questions.ton-1.text: Is it polite? in the run, Is it calm? now"]

@@ -71,11 +71,12 @@ def test_intervals_are_over_groups_and_a_group_is_no_example_of_the_same_name(tm
         Example(id="1", output="a", group="doc"),
         Example(id="2", output="b", group="doc"),
         Example(id="doc", output="a"),
+        *(Example(id=f"other {i}", output="b") for i in range(3)),
     ]
     with run_over(tmp_path / "s.db", examples, {"a": "yes", "b": "no"}) as run:
         row = summarize(run)[-1]
-    assert row.estimate.n == 3
-    assert "over 2 groups" in row.estimate.method
+    assert row.estimate.n == 6
+    assert "over 5 groups" in row.estimate.method
 
 
 def test_the_seed_decides_the_interval(tmp_path: Path) -> None:

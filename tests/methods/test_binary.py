@@ -214,9 +214,9 @@ def test_a_run_that_another_process_works_on_is_left_alone(place: Path) -> None:
     with pytest.raises(ModelAuthError):
         go(place, Asked(fails=lambda _: True), name="mine")
     with Store(place) as store, store.writing() as connection:
-        connection.exec_driver_sql("UPDATE runs SET owner = 'elsewhere:1'")
+        connection.exec_driver_sql("UPDATE runs SET owner = 'elsewhere|1|5|0123abcd'")
     for model in (Asked(), Asked("scripted/other")):
-        with pytest.raises(StoreError, match="is being worked on by process elsewhere:1"):
+        with pytest.raises(StoreError, match="is being worked on by process 1 on elsewhere"):
             go(place, model, name="mine")
         assert model.outputs == []
     assert names(place) == ["mine"]

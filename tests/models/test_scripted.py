@@ -193,3 +193,18 @@ def test_twenty_thousand_calls_take_little_time(tmp_path: Path) -> None:
     for _ in range(2_000):
         model.complete(asked)
     assert time.process_time() - started < 0.5, "a tenth of 20,000 calls: half a millisecond a call would be too slow"
+
+
+def test_a_function_without_a_name_is_a_model_of_its_own() -> None:
+    one, other = (Scripted.from_function(lambda _: "yes") for _ in range(2))
+    assert one.identity != other.identity
+    named = [Scripted.from_function(lambda _: "yes", "scripted/mine") for _ in range(2)]
+    assert named[0].identity == named[1].identity
+
+
+def test_what_a_script_raises_is_told_with_its_place(tmp_path: Path) -> None:
+    script = tmp_path / "judge.py"
+    script.write_text("def reply(request):\n    return 1 / 0\n", encoding="utf-8")
+    model = open_model(f"scripted/{script}")
+    with pytest.raises(ConfigError, match=r"reply\(\) raised ZeroDivisionError: .*judge.py:2\)"):
+        model.complete(Request(messages=(Message(role="user", content="?"),), max_tokens=1))

@@ -9,6 +9,8 @@ from scipy import stats
 from bineval.stats.intervals import mean_interval
 from bineval.types import Estimate
 
+TOO_FEW = "no interval: fewer than 5 groups"
+
 
 def own_groups(values: list[float]) -> list[tuple[int, float]]:
     return list(enumerate(values))
@@ -20,12 +22,12 @@ def test_the_mean_is_over_items_and_not_over_groups() -> None:
     assert (estimate.value, estimate.n) == (0.75, 4)
 
 
-def test_two_groups_resampled_give_the_ends_worked_by_hand() -> None:
-    # Groups a (1, 1, 1) and b (0): a resample is aa, ab, ba or bb, each one time in four, with means 1, 3/4, 3/4, 0.
-    # The 2.5 % point is therefore 0 and the 97.5 % point 1.
-    estimate = mean_interval([("a", 1.0), ("a", 1.0), ("a", 1.0), ("b", 0.0)])
-    assert (estimate.low, estimate.high) == (0.0, 1.0)
-    assert estimate.method == "percentile bootstrap over 2 groups, 2000 resamples, 95 %"
+def test_five_groups_resampled_give_the_ends_worked_by_hand() -> None:
+    # Four ones and a zero: the mean of a resample is k/5 with k binomial (5, 0.8). P(k <= 1) = 0.0067 and
+    # P(k <= 2) = 0.0579, so the 2.5 % point is 2/5; P(k = 5) = 0.328, so the 97.5 % point is 1.
+    estimate = mean_interval(own_groups([1.0, 1.0, 1.0, 1.0, 0.0]))
+    assert (estimate.low, estimate.high) == (0.4, 1.0)
+    assert estimate.method == "percentile bootstrap over 5 groups, 2000 resamples, 95 %"
 
 
 def test_the_ends_are_those_of_scipy_on_the_same_draws() -> None:
@@ -76,24 +78,25 @@ def test_groups_are_resampled_and_not_items() -> None:
     ("items", "expected"),
     [
         ([], Estimate(value=None, low=None, high=None, n=0, method="undefined: no items")),
-        ([("a", 0.5)], Estimate(value=0.5, low=None, high=None, n=1, method="no interval: one group")),
-        ([("a", 0.0), ("a", 1.0)], Estimate(value=0.5, low=None, high=None, n=2, method="no interval: one group")),
+        ([("a", 0.5)], Estimate(value=0.5, low=None, high=None, n=1, method=TOO_FEW)),
+        ([("a", 0.0), ("a", 1.0)], Estimate(value=0.5, low=None, high=None, n=2, method=TOO_FEW)),
+        ([(i, float(i % 2)) for i in range(4)], Estimate(value=0.5, low=None, high=None, n=4, method=TOO_FEW)),
         (
-            [("a", 1.0), ("b", 1.0), ("b", 1.0)],
-            Estimate(value=1.0, low=None, high=None, n=3, method="no interval: all groups are equal"),
+            [(i % 5, 1.0) for i in range(6)],
+            Estimate(value=1.0, low=None, high=None, n=6, method="no interval: all groups are equal"),
         ),
         (
-            [("a", 0.0), ("a", 1.0), ("b", 0.5)],
-            Estimate(value=0.5, low=None, high=None, n=3, method="no interval: all groups are equal"),
+            [(0, 0.0), (0, 1.0), *((i, 0.5) for i in range(1, 5))],
+            Estimate(value=0.5, low=None, high=None, n=6, method="no interval: all groups are equal"),
         ),
     ],
 )
-def test_where_there_is_no_interval_the_method_says_why(items: list[tuple[str, float]], expected: Estimate) -> None:
+def test_where_there_is_no_interval_the_method_says_why(items: list[tuple[object, float]], expected: Estimate) -> None:
     assert mean_interval(items) == expected
 
 
 def test_values_that_differ_only_by_float_noise_are_equal() -> None:
-    assert mean_interval(own_groups([0.3, 0.1 + 0.2])).low is None
+    assert mean_interval(own_groups([0.3, 0.1 + 0.2] * 3)).method == "no interval: all groups are equal"
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_seed_another() -> None:

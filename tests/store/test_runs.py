@@ -10,6 +10,7 @@ import pytest
 from bineval.errors import StoreError, UnknownNameError
 from bineval.hashing import Json
 from bineval.store.database import Store
+from bineval.store.ownership import new_owner
 from bineval.store.replies import StoredReplies
 from bineval.store.runs import PlacedRow, StoredRun, begin_run, delete_run, find_run, run_names
 from bineval.types import Checklist, Dimension, Evidence, Example, Question, Usage, Verdict, VerdictRow
@@ -295,10 +296,11 @@ from bineval.store.database import Store
 from bineval.store.runs import find_run
 store = Store(sys.argv[1])
 print(os.getpid(), flush=True)
+runs = {}
 for line in sys.stdin:
     verb, _, name = line.strip().partition(" ")
     try:
-        getattr(find_run(store, name), verb)()
+        getattr(runs.setdefault(name, find_run(store, name)), verb)()
         print("done", flush=True)
     except StoreError as error:
         print(error, flush=True)
@@ -334,6 +336,9 @@ def worker(store: Store) -> Iterator[Worker]:
     worker.kill()
 
 
+ELSEWHERE = "elsewhere|1|5|0123abcd"
+
+
 def set_owner(store: Store, owner: str | None, *, seconds_ago: float = 0.0) -> None:
     with store.writing() as connection:
         connection.exec_driver_sql("UPDATE runs SET owner = ?, touched_at = ?", (owner, time.time() - seconds_ago))
@@ -346,9 +351,8 @@ def test_a_run_that_another_process_works_on_is_refused_until_it_lets_go(
     worker.tell("claim first")
     assert worker.answer() == "done"
     for attempt in (run.claim, lambda: delete_run(run)):
-        with pytest.raises(
-            StoreError, match=rf"run 'first' is being worked on by process .*:{worker.pid}: wait or stop"
-        ):
+        problem = f"run 'first' is being worked on by process {worker.pid} on .*: wait or stop"
+        with pytest.raises(StoreError, match=problem):
             attempt()
     worker.tell("release first")
     assert worker.answer() == "done"
@@ -375,6 +379,21 @@ def test_claiming_twice_is_fine(run: StoredRun) -> None:
     run.claim()
 
 
+def test_another_thread_of_the_same_process_is_refused_too(store: Store, run: StoredRun) -> None:
+    with pytest.raises(StoreError, match="run 'first' is being worked on by another thread of this process"):
+        find_run(store, "first").claim()
+    run.release()
+    find_run(store, "first").claim()
+
+
+def test_a_process_that_only_has_the_number_of_a_dead_one_is_no_owner(store: Store, run: StoredRun) -> None:
+    host, pid, started, token = new_owner().rsplit("|", 3)
+    if not started:
+        pytest.skip("this system does not tell when a process began")
+    set_owner(store, f"{host}|{pid}|{int(started) - 1}|{token}")
+    run.claim()
+
+
 def test_of_processes_that_claim_a_run_together_one_gets_it(store: Store, worker: Worker) -> None:
     other = Worker(store)
     names = [f"run {i}" for i in range(25)]
@@ -391,23 +410,24 @@ def test_of_processes_that_claim_a_run_together_one_gets_it(store: Store, worker
 def test_a_run_of_another_host_is_taken_over_when_it_was_not_heard_of_for_five_minutes(
     store: Store, run: StoredRun
 ) -> None:
-    set_owner(store, "elsewhere:1", seconds_ago=250)
-    with pytest.raises(StoreError, match="worked on by process elsewhere:1"):
+    set_owner(store, ELSEWHERE, seconds_ago=250)
+    with pytest.raises(StoreError, match="worked on by process 1 on elsewhere"):
         run.claim()
-    set_owner(store, "elsewhere:1", seconds_ago=350)
+    set_owner(store, ELSEWHERE, seconds_ago=350)
     run.claim()
 
 
 def test_letting_go_of_a_run_that_was_taken_over_changes_nothing(store: Store, run: StoredRun) -> None:
-    set_owner(store, "elsewhere:1")
+    set_owner(store, ELSEWHERE)
     run.facts["n_examples"] = 9
     run.release()
     assert find_run(store, "first").facts == {"n_examples": 0}
-    with pytest.raises(StoreError, match="elsewhere:1"):
+    with pytest.raises(StoreError, match="process 1 on elsewhere"):
         run.claim()
 
 
 def test_a_run_that_another_process_deleted_says_so(store: Store, run: StoredRun) -> None:
+    run.release()
     delete_run(find_run(store, "first"))
     with pytest.raises(StoreError, match="run 'first' was deleted by another process meanwhile: start again"):
         run.claim()

@@ -53,6 +53,8 @@ def _score_cells(row: "SummaryRow") -> list[str]:
 
 
 def _print_header(run: "Run", facts: "list[QuestionFacts]", console: "Console") -> None:
+    from bineval.judging.runner import is_unanswered
+
     status, usage, cost = run.status(), run.usage(), run.cost_usd()
     console.print(f"run [bold]{_plain(run.name)}[/bold] · judge {_plain(run.judge)}", soft_wrap=True)
     console.print(
@@ -71,6 +73,10 @@ def _print_header(run: "Run", facts: "list[QuestionFacts]", console: "Console") 
         console.print(
             f"[bold]{status.unanswered_share:.1%} of the questions have no answer[/bold] ({_reasons(facts)}); "
             "they count neither as yes nor as no."
+        )
+        row = next(row for row in run.verdicts() if is_unanswered(row.verdict))
+        console.print(
+            f"for example {_plain(row.example_id)}, {_plain(row.question_id)}: {_plain(row.verdict.explanation or '')}"
         )
 
 
@@ -116,7 +122,13 @@ def summary_json(run: "Run", rows: "list[SummaryRow]", facts: "list[QuestionFact
         "cost_usd": run.cost_usd(),
         "scores": [asdict(row) for row in rows],
         "questions": [
-            {**asdict(item), "fail_rate": item.fail_rate, "flip_rate": item.flip_rate} for item in worst_first(facts)
+            {
+                **asdict(item),
+                "n_unanswered": item.n_unanswered,
+                "fail_rate": item.fail_rate,
+                "flip_rate": item.flip_rate,
+            }
+            for item in worst_first(facts)
         ],
         "manifest": run.manifest,
     }

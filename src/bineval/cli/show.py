@@ -96,17 +96,18 @@ def _print_example(
         if text is not None:
             shown = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]} … ({len(text)} characters in all)"
             _print(screen, f"{title}: {shown or '(empty)'}")
+    repeated = any(row.repeat for row in verdicts)
     for row in verdicts:
-        _print_verdict(row, texts[row.question_id], screen)
+        repeat = f" (repeat {row.repeat})" if repeated else ""
+        _print_verdict(row, f"{row.question_id}{repeat}: {texts[row.question_id]}", screen)
 
 
-def _print_verdict(row: "VerdictRow", text: str, screen: "Console") -> None:
+def _print_verdict(row: "VerdictRow", title: str, screen: "Console") -> None:
     verdict = row.verdict
     answer = verdict.answer or f"no answer ({verdict.reason})"
     style = {"yes": "green", "no": "bold red"}.get(verdict.answer or "", "yellow")
-    repeat = f" (repeat {row.repeat})" if row.repeat else ""
     screen.print()
-    _print(screen, f"{row.question_id}{repeat}: {text}")
+    _print(screen, title)
     _print(screen, answer, style=style, indent=2)
     if verdict.explanation:
         _print(screen, verdict.explanation, indent=2)

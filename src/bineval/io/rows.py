@@ -169,6 +169,9 @@ def _csv_cells(lines: Iterator[str], delimiter: str, path: Path) -> Iterator[tup
 
 def _header(cells: list[str], path: Path, number: int) -> list[str]:
     header = [cell.strip() for cell in cells]
+    if len(header) == 1 and (separator := next((mark for mark in ";\t" if mark in header[0]), None)):
+        problem = f"the header is one column with {separator!r} in it: save the file with commas, or as .tsv with tabs"
+        raise DataError(problem, file=str(path), line=number)
     for position, name in enumerate(header):
         if not name:
             raise DataError(f"column {position + 1} has no name in the header", file=str(path), line=number)

@@ -85,6 +85,8 @@ def read_yaml(text: str, *, source: str, is_text: Callable[[KeyPath], bool]) -> 
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = " ".join(part for part in (error.context, error.problem) if part)
+        if "mapping values are not allowed" in problem:
+            problem += "; a text that holds a colon and a space needs quotes around it"
         raise DataError(f"not YAML: {problem}", file=source, line=mark.line + 1 if mark else None) from error
     except (yaml.reader.ReaderError, UnicodeEncodeError) as error:
         found = yaml.reader.Reader.NON_PRINTABLE.search(text)

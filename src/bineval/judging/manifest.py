@@ -3,6 +3,7 @@
 import platform
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import PurePath
 
@@ -13,6 +14,7 @@ from bineval.version import __version__
 
 _PACKAGES = ("openai", "anthropic", "litellm", "llama-cpp-python")
 _MOST_NAME_CHARS = 40
+_MOST_VALUE_CHARS = 80
 
 
 def run_identity(examples: Iterable[Example], checklist: Checklist, judge: Judge, *, repeats: int) -> dict[str, Json]:
@@ -48,6 +50,16 @@ def differences(saved: Mapping[str, Json], now: Mapping[str, Json], *, prefix: s
     return lines
 
 
+def checklist_differences(saved: Checklist, now: Checklist) -> list[str]:
+    """Returns one line for each part of a checklist that differs, questions by their id."""
+
+    def by_id(checklist: Checklist) -> dict[str, Json]:
+        questions: Json = {question.id: asdict(question) for question in checklist.questions}
+        return {**checklist.to_json(), "questions": questions}
+
+    return differences(by_id(saved), by_id(now), prefix="checklist.")
+
+
 def default_name(source: str, checklist: Checklist, judge: Judge, identity: Mapping[str, Json]) -> str:
     """Returns the name of a run that the user gave none: the same data, checklist and judge have the same name."""
     parts = (PurePath(source).name.split(".")[0], checklist.name, judge.name.rpartition("/")[2])
@@ -61,7 +73,9 @@ def _slug(text: str) -> str:
 
 def _short(value: Json) -> str:
     text = "absent" if value is None else str(value)
-    return text[:12] + "…" if re.fullmatch(r"[0-9a-f]{64}", text) else text
+    if re.fullmatch(r"[0-9a-f]{64}", text):
+        return f"{text[:12]}…"
+    return text if len(text) <= _MOST_VALUE_CHARS else f"{text[:_MOST_VALUE_CHARS]}…"
 
 
 def _version(package: str) -> str | None:

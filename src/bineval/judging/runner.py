@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from bineval.errors import BinevalError, BudgetExceeded
 from bineval.judging.base import Judge
@@ -27,7 +27,6 @@ class Progress:
         n_cached: Of these, the ones from the reply cache.
         n_unanswered: Verdicts of this sitting without an answer, those that do not apply left out.
         usage: Tokens and calls paid, earlier sittings included.
-        sitting: Tokens and calls paid in this sitting.
         stopping: Whether the run was interrupted, and only waits for the calls under way.
     """
 
@@ -37,7 +36,6 @@ class Progress:
     n_cached: int = 0
     n_unanswered: int = 0
     usage: Usage
-    sitting: Usage = field(default_factory=Usage)
     stopping: bool = False
 
     def after(self, verdicts: Sequence[Verdict]) -> "Progress":
@@ -50,7 +48,6 @@ class Progress:
             n_cached=self.n_cached + sum(verdict.cached for verdict in verdicts),
             n_unanswered=self.n_unanswered + sum(is_unanswered(verdict) for verdict in verdicts),
             usage=self.usage + paid,
-            sitting=self.sitting + paid,
         )
 
 

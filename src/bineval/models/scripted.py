@@ -1,13 +1,15 @@
 """A model that replies from a file or a function: for tests, documentation and demos without any model."""
 
+import traceback
 import types
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar, Self
 
-from bineval.errors import ConfigError, ModelRequestError
+from bineval.errors import BinevalError, ConfigError, ModelRequestError
 from bineval.hashing import Json
 from bineval.models.catalog import ModelOptions
 from bineval.models.scripted_rules import RULE_FILES, read_rules
@@ -53,9 +55,18 @@ class Scripted:
         self.identity: Mapping[str, Json] = {"provider": "scripted", "script": version}
 
     @classmethod
-    def from_function(cls, script: Script, name: str = "scripted/function") -> Self:
-        """A model that replies what `script` returns; `name` stands for the function in cache keys."""
-        return cls(name.removeprefix("scripted/"), ModelOptions(), script=script)
+    def from_function(cls, script: Script, name: str | None = None) -> Self:
+        """A model that replies what `script` returns.
+
+        Args:
+            script: From a request to a text or a reply.
+            name: Stands for the function in cache keys and runs: give another one when the function changes. Without a
+                name, each model is one of its own, whose replies no other finds.
+        """
+        model = cls((name or "scripted/function").removeprefix("scripted/"), ModelOptions(), script=script)
+        if name is None:
+            model.identity = {**model.identity, "script": uuid.uuid4().hex}
+        return model
 
     def complete(self, request: Request) -> Reply:
         """The script's reply.
@@ -109,7 +120,24 @@ def _reply_function(path: Path, source: bytes, model: str) -> Script:
     function: Script | None = getattr(module, "reply", None)
     if not callable(function):
         raise ConfigError(f"{model}: the script defines no function reply(request)")
-    return function
+    return _explained(function, model)
+
+
+def _explained(function: Script, model: str) -> Script:
+    """The function, with what its author's mistakes raise told as where they are, not as a stack of our calls."""
+
+    def reply(request: Request) -> str | Reply:
+        try:
+            return function(request)
+        except BinevalError:
+            raise
+        except Exception as error:
+            line = traceback.extract_tb(error.__traceback__)[-1]
+            place = f"{line.filename}:{line.lineno}"
+            problem = f"reply() raised {type(error).__name__}: {error} ({place})"
+            raise ConfigError(f"{model}: {problem}") from error
+
+    return reply
 
 
 def _tokens(n_characters: int) -> int:

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from bineval.types import Estimate
 
+# Resampling fewer gives hardly more than their least and greatest mean, which covers far less than it says.
+_FEWEST_GROUPS = 5
 _RESAMPLES = 2000
 _RESAMPLES_AT_ONCE = 100
 
@@ -22,7 +24,7 @@ def mean_interval(items: Iterable[tuple[Hashable, float]], *, seed: int = 0) -> 
         seed: The same seed and items give the same interval.
 
     Returns:
-        `n` counts items. Without items the value is None. With a single group, or when all groups have the same mean,
+        `n` counts items. Without items the value is None. With fewer than five groups, or when all have the same mean,
         there is no interval, and `method` says why.
     """
     sums: dict[Hashable, float] = defaultdict(float)
@@ -35,8 +37,9 @@ def mean_interval(items: Iterable[tuple[Hashable, float]], *, seed: int = 0) -> 
         return Estimate(value=None, low=None, high=None, n=0, method="undefined: no items")
     totals, sizes = np.array(list(sums.values())), np.array(list(counts.values()), dtype=float)
     mean = float(totals.sum() / n)
-    if len(totals) == 1:
-        return Estimate(value=mean, low=None, high=None, n=n, method="no interval: one group")
+    if len(totals) < _FEWEST_GROUPS:
+        method = f"no interval: fewer than {_FEWEST_GROUPS} groups"
+        return Estimate(value=mean, low=None, high=None, n=n, method=method)
     if np.ptp(totals / sizes) < 1e-12:
         return Estimate(value=mean, low=None, high=None, n=n, method="no interval: all groups are equal")
     low, high = _bootstrap(totals, sizes, seed)

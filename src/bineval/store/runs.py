@@ -1,9 +1,6 @@
 """Runs in the store: begin or find one, save its verdicts, read them back in order."""
 
 import json
-import os
-import socket
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +10,13 @@ import sqlalchemy as sa
 from bineval.errors import StoreError, UnknownNameError
 from bineval.hashing import Json, tagged_hash
 from bineval.store.database import Store
+from bineval.store.ownership import describe, is_alive, new_owner
 from bineval.store.rows import from_columns, to_columns
 from bineval.store.schema import examples, replies, run_examples, runs, verdicts
 from bineval.types import Checklist, Example, Usage, VerdictRow, checklist_from_json
 
 _EXAMPLES_AT_ONCE = 500
 _ROWS_AT_ONCE = 500
-_GONE_AFTER_S = 300.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,8 +38,9 @@ class StoredRun:
         checklist: The questions that were asked.
     """
 
-    def __init__(self, store: Store, run_id: int) -> None:
+    def __init__(self, store: Store, run_id: int, *, owner: str | None = None) -> None:
         self.store, self.id = store, run_id
+        self._owner = owner or new_owner()
         with store.reading() as connection:
             row = connection.execute(sa.select(runs).where(runs.c.id == run_id)).one()
         self.name: str = row.name
@@ -54,17 +52,17 @@ class StoredRun:
         )
 
     def claim(self) -> None:
-        """Takes the run for this process, so that no two work on it at once.
+        """Takes the run, so that no two processes or threads work on it at once.
 
         Raises:
-            StoreError: Another process works on it.
+            StoreError: Another one works on it.
         """
         with self.store.writing() as connection:
             self.refuse_if_taken(connection)
-            connection.execute(self._update(owner=_me()))
+            connection.execute(self._update(owner=self._owner))
 
     def refuse_if_taken(self, connection: sa.Connection) -> None:
-        """Makes sure, for the transaction of `connection`, that no other process works on the run.
+        """Makes sure, for the transaction of `connection`, that nobody else works on the run.
 
         Raises:
             StoreError: One does, or has deleted the run.
@@ -73,8 +71,8 @@ class StoredRun:
         row = connection.execute(query).one_or_none()
         if row is None:
             raise StoreError(f"run {self.name!r} was deleted by another process meanwhile: start again")
-        if row.owner is not None and row.owner != _me() and _is_alive(row.owner, row.touched_at):
-            raise StoreError(f"run {self.name!r} is being worked on by process {row.owner}: wait or stop it")
+        if row.owner is not None and row.owner != self._owner and is_alive(row.owner, row.touched_at):
+            raise StoreError(f"run {self.name!r} is being worked on by {describe(row.owner)}: wait or stop it")
 
     def save_facts(self) -> None:
         """Saves the facts as they are now."""
@@ -82,9 +80,9 @@ class StoredRun:
             connection.execute(self._update(facts=_json(self.facts)))
 
     def release(self) -> None:
-        """Gives the run back, with its facts saved; does nothing if another process has taken it meanwhile."""
+        """Gives the run back, with its facts saved; does nothing if another has taken it meanwhile."""
         with self.store.writing() as connection:
-            connection.execute(self._update(owner=None, facts=_json(self.facts)).where(runs.c.owner == _me()))
+            connection.execute(self._update(owner=None, facts=_json(self.facts)).where(runs.c.owner == self._owner))
 
     def _update(self, **values: str | None) -> sa.Update:
         return runs.update().where(runs.c.id == self.id).values(touched_at=time.time(), **values)
@@ -235,18 +233,19 @@ def run_names(store: Store) -> list[str]:
 def begin_run(
     store: Store, name: str, *, identity: Mapping[str, Json], facts: Mapping[str, Json], checklist: Checklist
 ) -> StoredRun:
-    """Makes the run called `name` and takes it for this process.
+    """Makes the run called `name` and takes it.
 
     Raises:
         StoreError: There is a run of that name.
     """
+    owner = new_owner()
     content: Json = {"name": checklist.name, "content": checklist.to_json(), "provenance": dict(checklist.provenance)}
     row = {
         "name": name,
         "identity": _json(identity),
         "facts": _json(facts),
         "checklist": _json(content),
-        "owner": _me(),
+        "owner": owner,
         "touched_at": time.time(),
     }
     with store.writing() as connection:
@@ -255,7 +254,7 @@ def begin_run(
         except sa.exc.IntegrityError as error:
             problem = f"there is a run called {name!r} already; start again to resume it"
             raise StoreError(f"{store.place}: {problem}") from error
-    return StoredRun(store, run_id)
+    return StoredRun(store, run_id, owner=owner)
 
 
 def delete_run(run: StoredRun) -> None:
@@ -275,22 +274,3 @@ def delete_run(run: StoredRun) -> None:
 def _json(value: Json) -> str:
     # Escaped to ASCII, for a database takes no lone surrogates.
     return json.dumps(value, allow_nan=False)
-
-
-def _me() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
-
-
-def _is_alive(owner: str, touched_at: float) -> bool:
-    """Whether the process that owns a run still works on it; of another host only its last sign of life is known."""
-    host, _, pid = owner.rpartition(":")
-    # On Windows, os.kill ends the process that it should only look for.
-    if host != socket.gethostname() or sys.platform == "win32":
-        return time.time() - touched_at < _GONE_AFTER_S
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
