@@ -374,9 +374,11 @@ def test_a_run_whose_process_was_killed_is_taken_over(store: Store, run: StoredR
     run.claim()
 
 
-def test_claiming_twice_is_fine(run: StoredRun) -> None:
+def test_claiming_twice_is_fine_and_keeps_others_out(store: Store, run: StoredRun) -> None:
     run.claim()
     run.claim()
+    with pytest.raises(StoreError, match="is being worked on"):
+        find_run(store, "first").claim()
 
 
 def test_another_thread_of_the_same_process_is_refused_too(store: Store, run: StoredRun) -> None:
@@ -392,6 +394,8 @@ def test_a_process_that_only_has_the_number_of_a_dead_one_is_no_owner(store: Sto
         pytest.skip("this system does not tell when a process began")
     set_owner(store, f"{host}|{pid}|{int(started) - 1}|{token}")
     run.claim()
+    with pytest.raises(StoreError, match="is being worked on"):
+        find_run(store, "first").claim()
 
 
 def test_of_processes_that_claim_a_run_together_one_gets_it(store: Store, worker: Worker) -> None:

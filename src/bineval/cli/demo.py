@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bineval.cli.options import call_options, model_options, model_options_of, policy_of, store_option
-from bineval.cli.output import console, say
+from bineval.cli.options import call_options, model_options, model_options_of, policy_of, store_option, store_place
+from bineval.cli.output import console, say, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,7 +35,6 @@ def demo(judge: str, everything: bool, store: str | None, **values: Any) -> None
     """
     from bineval.demo.planted import PlantedCounts
     from bineval.demo.tasks import demo_tasks, part
-    from bineval.environment import default_store
     from bineval.models.catalog import open_model
     from bineval.store.database import Store
 
@@ -45,7 +44,7 @@ def demo(judge: str, everything: bool, store: str | None, **values: Any) -> None
     shown = tasks if everything else part(tasks, _GROUPS_OF_A_PART)
     n_outputs = sum(len(task.examples) for task in shown)
     say(f"{judge} answers yes/no questions about {n_outputs} outputs of {len(tasks)} tasks.")
-    with Store(store or default_store()) as database:
+    with Store(store_place(store)) as database:
         screen = console()
         total = PlantedCounts()
         for task, piece in zip(tasks, shown, strict=True):
@@ -96,7 +95,7 @@ def _show(name: str, piece: "DemoTask", run: "Run", screen: "Console") -> "Plant
     screen.print(f"\n{len(failed)} failed questions" + (", the first ones:" if len(failed) > _MOST_FAILURES else ":"))
     for row in failed[:_MOST_FAILURES]:
         screen.print(f"- {row.example_id}: {texts[row.question_id]} no", markup=False)
-        screen.print(f"  {row.verdict.explanation or '(no explanation)'}", markup=False, style="dim")
+        screen.print(f"  {visible(row.verdict.explanation or '(no explanation)')}", markup=False, style="dim")
     return count_planted(piece.examples, rows)
 
 

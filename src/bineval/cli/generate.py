@@ -15,6 +15,7 @@ from bineval.cli.options import (
     prompt_option,
     prompts_of,
     store_option,
+    store_place,
 )
 from bineval.cli.output import emit, say
 from bineval.errors import DataError
@@ -53,11 +54,11 @@ def generate(task: str, output: Path | None, force: bool, store: str | None, **v
     """Make a checklist from the task prompt in TASK.
 
     TASK is a text file, or - for stdin.
+
     The model lists the requirements of the task, then writes questions for each, grouped by dimension. What `bineval
     lint` finds is sent back to it, at most twice a dimension. Replies are cached in the store: the same command again
     costs nothing.
     """
-    from bineval.environment import default_store
     from bineval.io.checklists import dump_checklist, save_checklist
     from bineval.store.database import Store
 
@@ -65,7 +66,7 @@ def generate(task: str, output: Path | None, force: bool, store: str | None, **v
         raise click.BadParameter(f"{output} exists; --force overwrites it", param_hint="-o")
     values["dimensions"], values["scale"] = _dimensions(values["dimensions"]), _scale(values["scale"])
     values["name"] = values["name"] or _default_name(task, output)
-    with Store(store or default_store()) as database:
+    with Store(store_place(store)) as database:
         checklist = _generate(read_task(task), _model(values, database), values)
     if output is None:
         emit(dump_checklist(checklist))

@@ -44,9 +44,9 @@ def _score_cells(row: "SummaryRow") -> list[str]:
     estimate = row.estimate
     return [
         _plain(row.dimension),
-        _number(estimate.value),
-        "none" if estimate.low is None else f"{_number(estimate.low)} to {_number(estimate.high)}",
-        _number(row.scaled, digits=2),
+        number(estimate.value),
+        "none" if estimate.low is None else f"{number(estimate.low)} to {number(estimate.high)}",
+        number(row.scaled, digits=2),
         f"{estimate.n}" if estimate.n == row.n_examples else f"{estimate.n} of {row.n_examples}",
         f"{row.n_answered} of {row.n_asked}",
     ]
@@ -140,7 +140,8 @@ def _plain(text: str) -> str:
     return escape(visible(text))
 
 
-def _number(value: float | None, *, digits: int = 3) -> str:
+def number(value: float | None, *, digits: int = 3) -> str:
+    """A number as tables show it; a dash for what is undefined."""
     return "–" if value is None else f"{value:.{digits}f}"
 
 

@@ -87,10 +87,12 @@ def _print_example(
     run: "Run", example: "Example", scores: "dict[str, Score]", verdicts: "list[VerdictRow]", screen: "Console"
 ) -> None:
     """Prints one example with its scores and every question, answer, explanation and quote."""
+    from bineval.cli.run_tables import number
+
     texts = {question.id: question.text for question in run.checklist.questions}
     system = f" · system {example.system}" if example.system else ""
     _print(screen, f"Example {example.id}{system}", style="bold")
-    _print(screen, " · ".join(f"{name} {_of_score(score)}" for name, score in scores.items()))
+    _print(screen, " · ".join(f"{name} {number(score.value)}" for name, score in scores.items()))
     for title in ("input", "context", "reference", "output"):
         text = getattr(example, title)
         if text is not None:
@@ -122,10 +124,6 @@ def _print(screen: "Console", text: str, *, style: str = "", indent: int = 0) ->
 
     shown = Text(visible(text), style=style)
     screen.print(Padding.indent(shown, indent) if indent else shown)
-
-
-def _of_score(score: "Score") -> str:
-    return "–" if score.value is None else f"{score.value:.3f}"
 
 
 def _example_json(example: "Example", scores: "dict[str, Score]", verdicts: "list[VerdictRow]") -> dict[str, Any]:

@@ -5,6 +5,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,9 +58,10 @@ class LlamaCpp:
         self._lock = threading.Lock()
         self._engine: _Engine | None = None
 
-    @property
+    @cached_property
     def identity(self) -> Mapping[str, Json]:
         """The provider and the file's SHA-256: the same file under another name is the same model."""
+        # Asked for with every call, for the reply's key: the file is not looked at again each time.
         return {"provider": "llamacpp", "sha256": file_sha256(self._path)}
 
     def dropped_parameters(self) -> Mapping[str, str]:
