@@ -189,7 +189,7 @@ OBJECTS = st.dictionaries(st.text(max_size=8), JSON, min_size=1, max_size=4)
 # Prose may hold braces and quotation marks, but nothing that opens a value or a tag.
 PROSE = st.lists(
     st.text(st.characters(exclude_characters="{[<"), max_size=30)
-    | st.sampled_from(["{x}", "[1]", "[see", "{", "</p>"]),
+    | st.sampled_from(["{x}", "[1]", "[see", "{ see", "</p>"]),
     max_size=5,
 ).map("".join)
 
