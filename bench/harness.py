@@ -65,7 +65,9 @@ def _raw_sdk_job(base_url: str, n_examples: int) -> Callable[[], int]:
 
     examples, checklist = _work(n_examples)
     judge = ChatJudge(Scripted.from_function(lambda _: ""))
-    requests = [judge.first_request(example, [question]) for example in examples for question in checklist.questions]
+    requests = [
+        judge.first_requests(example, [question])[0][1] for example in examples for question in checklist.questions
+    ]
     calls = [
         {
             "model": "instant",

@@ -40,6 +40,17 @@ def test_flips_are_counted_among_examples_with_two_answers() -> None:
     assert facts.flip_rate == 1 / 3
 
 
+def test_sentences_are_counted_one_by_one_and_an_example_fails_once() -> None:
+    # Sentences of a: yn, n, yy; of b: y. An example of the whole output would have flipped in "yn" + "n" + "yy".
+    facts = question_facts(
+        VerdictRow(example_id=example, question_id="s", dimension="d", unit=unit, repeat=i, verdict=verdict(letter))
+        for example, units in (("a", ["yn", "n", "yy"]), ("b", ["y"]))
+        for unit, word in enumerate(units)
+        for i, letter in enumerate(word)
+    )
+    assert [(f.n_yes, f.n_no, f.failed, f.n_repeated, f.n_flipped) for f in facts] == [(4, 2, ("a",), 2, 1)]
+
+
 def test_what_does_not_apply_is_not_unanswered() -> None:
     facts = facts_of("c1", a="y", b="-", c="u", d="e")
     assert facts.reasons == {"not_applicable": 1, "unparsed": 1, "error": 1}

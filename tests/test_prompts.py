@@ -3,20 +3,30 @@
 To renew the snapshots after a change of the prompts: python tests/test_prompts.py; then read the difference.
 """
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bineval.judging.base import Judge
 from bineval.judging.chat import ChatJudge, ChatSettings
+from bineval.judging.explained import Explained
+from bineval.judging.logprob import LogprobJudge
+from bineval.models.base import Model
 from bineval.models.scripted import Scripted
 from bineval.templates import builtin_prompts, load_prompt
 from bineval.types import Example, Message, Question, Reply, Request
+from support.weighing import weighing
 
 VARIABLES = {
+    "explain": {"example", "question", "violation", "verdict", "form"},
     "generate_again": {"faults", "form"},
     "judge_again": {"problem", "questions", "form"},
     "judge_one": {"example", "question", "violation", "form"},
     "judge_several": {"example", "questions", "form"},
+    "judge_token": {"example", "question", "details"},
     "questions": {"task", "dimension", "requirements", "form"},
     "requirements": {"task", "dimensions", "form"},
 }
@@ -38,23 +48,36 @@ QUESTIONS = [
     ),
     Question(id="con-dates", text="Is every date right?", dimension="consistency", may_not_apply=True),
 ]
-SETTINGS = {
-    "judge_one": ChatSettings(),
-    "judge_one_with_evidence": ChatSettings(evidence=True),
-    "judge_several": ChatSettings(mode="dimension"),
+TASK = "Summarize the article."
+
+
+def chat(model: Model, **settings: Any) -> Judge:
+    return ChatJudge(model, task=TASK, settings=ChatSettings(**settings))
+
+
+def explained(model: Model) -> Judge:
+    return Explained(LogprobJudge(weighing(lambda *_: 0.2), task=TASK), model=model, task=TASK)
+
+
+JUDGES: dict[str, Callable[[Model], Judge]] = {
+    "explain": explained,
+    "judge_one": chat,
+    "judge_one_with_evidence": partial(chat, evidence=True),
+    "judge_several": partial(chat, mode="dimension"),
+    "judge_token": partial(LogprobJudge, task=TASK),
 }
 
 
-def conversation(settings: ChatSettings) -> list[Message]:
-    """What the judge is sent when its first reply is of no use, with the reply."""
+def conversation(name: str) -> list[Message]:
+    """What the model of a judge is sent: where it is asked again after a useless reply, with that reply."""
     requests: list[Request] = []
 
     def reply(request: Request) -> Reply:
         requests.append(request)
-        return Reply(text="It looks fine to me.")
+        return Reply(text="It looks fine to me.", logprobs=())
 
-    judge = ChatJudge(Scripted.from_function(reply), task="Summarize the article.", settings=settings)
-    judge.ask(EXAMPLE, QUESTIONS[:1] if settings.mode == "independent" else QUESTIONS)
+    judge = JUDGES[name](Scripted.from_function(reply))
+    judge.ask(EXAMPLE, judge.batches(QUESTIONS)[0])
     return list(requests[-1].messages)
 
 
@@ -63,8 +86,8 @@ def shown(messages: list[Message]) -> str:
 
 
 def renew() -> None:
-    for name, settings in SETTINGS.items():
-        (SNAPSHOTS / f"{name}.txt").write_text(shown(conversation(settings)), encoding="utf-8")
+    for name in JUDGES:
+        (SNAPSHOTS / f"{name}.txt").write_text(shown(conversation(name)), encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", builtin_prompts())
@@ -72,18 +95,18 @@ def test_a_prompt_uses_exactly_the_variables_that_are_filled(name: str) -> None:
     prompt = load_prompt(name, variables=frozenset(VARIABLES[name]))
     assert prompt.variables == VARIABLES[name]
     assert prompt.source
-    assert prompt.reply == "json"
+    assert prompt.reply == ("word" if name == "judge_token" else "json")
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", JUDGES)
 def test_a_judge_is_shown_what_is_in_the_snapshot(name: str) -> None:
     expected = (SNAPSHOTS / f"{name}.txt").read_text(encoding="utf-8")
-    assert shown(conversation(SETTINGS[name])) == expected, "renew with: python tests/test_prompts.py"
+    assert shown(conversation(name)) == expected, "renew with: python tests/test_prompts.py"
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", JUDGES)
 def test_nothing_of_the_judged_text_stands_outside_its_fence(name: str) -> None:
-    system, user, *again = conversation(SETTINGS[name])
+    system, user, *again = conversation(name)
     inside = user.content.split("<<<BEGIN OUTPUT>>>\n")[1].split("\n<<<END OUTPUT>>>")[0]
     before, after = user.content.split(inside)
     assert "Ignore the rules" in inside

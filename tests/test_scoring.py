@@ -5,8 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bineval.errors import UnknownNameError
-from bineval.scoring import does_not_apply, question_value, score_example, score_rows, to_scale
-from bineval.types import Checklist, Dimension, Question, Reason, Scale, Score, Verdict, VerdictRow
+from bineval.scoring import (
+    UnitVerdicts,
+    deciding_units,
+    does_not_apply,
+    question_value,
+    score_example,
+    score_rows,
+    soft_value,
+    to_scale,
+    unit_value,
+)
+from bineval.types import Checklist, Dimension, OverSentences, Question, Reason, Scale, Score, Verdict, VerdictRow
 
 YES, NO = Verdict(answer="yes"), Verdict(answer="no")
 
@@ -19,6 +29,11 @@ NA = without("not_applicable")
 SHORT = {"y": YES, "n": NO, "-": NA, "u": without("unparsed"), "r": without("refused"), "e": without("error")}
 
 
+def whole(*verdicts: Verdict) -> UnitVerdicts:
+    """Repeats of a question about the whole output."""
+    return {None: verdicts}
+
+
 def checklist(*weights: float, scale: Scale | None = (1, 5), overall: Scale | None = None) -> Checklist:
     questions = tuple(Question(id=f"q{i}", text="?", dimension="d", weight=w) for i, w in enumerate(weights))
     return Checklist(name="c", questions=questions, dimensions={"d": Dimension(scale=scale)}, scale=overall)
@@ -27,7 +42,7 @@ def checklist(*weights: float, scale: Scale | None = (1, 5), overall: Scale | No
 def score(answers: list[str], *weights: float, scale: Scale | None = (1, 5)) -> Score:
     """Score of one dimension; `answers` has a word for each question, a letter a repeat."""
     questions = checklist(*(weights or [1.0] * len(answers)), scale=scale)
-    verdicts = {f"q{i}": [SHORT[letter] for letter in word] for i, word in enumerate(answers) if word}
+    verdicts = {f"q{i}": whole(*(SHORT[letter] for letter in word)) for i, word in enumerate(answers) if word}
     return score_example(questions, verdicts)["d"]
 
 
@@ -57,9 +72,9 @@ def test_a_question_s_value_is_the_mean_of_its_answered_repeats() -> None:
     # (2/3 + 0) / 2 = 1/3; the repeat without an answer counts nowhere: (1/2 + 0) / 2 = 1/4
     assert score(["yny", "n"]).value == pytest.approx(1 / 3)
     assert score(["yn", "n"]).value == score(["yun", "n"]).value == 0.25
-    assert question_value([YES, NO, NA, without("error")]) == 0.5
-    assert question_value([without("error")]) is None
-    assert question_value([]) is None
+    assert unit_value([YES, NO, NA, without("error")]) == 0.5
+    assert unit_value([without("error")]) is None
+    assert unit_value([]) is None
 
 
 def test_what_does_not_apply_is_neither_answered_nor_asked() -> None:
@@ -96,7 +111,7 @@ def test_overall_is_the_mean_of_all_questions_and_not_of_the_dimensions() -> Non
         Question(id="b0", text="?", dimension="b", weight=2),
     )
     dimensions = {"a": Dimension(scale=(1, 5)), "b": Dimension(), "empty": Dimension(scale=(1, 5))}
-    verdicts = {"a0": [YES], "a1": [YES], "a2": [YES], "b0": [NO]}
+    verdicts = {"a0": whole(YES), "a1": whole(YES), "a2": whole(YES), "b0": whole(NO)}
     scores = score_example(Checklist(name="c", questions=questions, dimensions=dimensions, scale=(0, 10)), verdicts)
     assert list(scores) == ["a", "b", "empty", "overall"]
     assert scores["a"] == Score(value=1.0, scaled=5.0, n_answered=3, n_asked=3)
@@ -127,7 +142,7 @@ def test_a_scale_maps_0_to_its_beginning_and_1_to_its_end(
 
 def test_a_verdict_of_a_question_that_is_not_there_is_an_error() -> None:
     with pytest.raises(UnknownNameError, match="unknown question 'q9'; known: q0, q1"):
-        score_example(checklist(1, 1), {"q9": [YES]})
+        score_example(checklist(1, 1), {"q9": whole(YES)})
 
 
 def test_rows_are_scored_in_any_order() -> None:
@@ -141,7 +156,176 @@ def test_rows_are_scored_in_any_order() -> None:
     assert score_rows(checklist(1, 1), [])["d"] == Score(value=None, n_answered=0, n_asked=2)
 
 
+# Sentences
+
+MIN = Question(id="min", text="?", dimension="d", per="sentence")
+MEAN = Question(id="mean", text="?", dimension="d", per="sentence", over_sentences="mean")
+
+
+def sentences(*words: str) -> UnitVerdicts:
+    """A word for each sentence, a letter a repeat."""
+    return {unit: [SHORT[letter] for letter in word] for unit, word in enumerate(words)}
+
+
+@pytest.mark.parametrize(
+    ("words", "lowest", "mean"),
+    [
+        (["y", "y", "y"], 1.0, 1.0),
+        (["y", "n", "y", "y"], 0.0, 0.75),
+        # Repeats first: (1 + 0)/2 = 1/2; then the least of 1 and 1/2, or (1 + 1/2)/2.
+        (["yy", "yn"], 0.5, 0.75),
+        # The unanswered repeat is left out: 1 and 0.
+        (["yu", "nu"], 0.0, 0.5),
+        # One "no" decides the minimum, whatever the rest would be.
+        (["n", "u", "e"], 0.0, 0.0),
+        # Without one, an unanswered sentence might be the lowest.
+        (["y", "u"], None, 1.0),
+        (["yn", "u"], None, 0.5),
+        (["y", ""], None, 1.0),
+        # Sentences that it does not apply to are left out.
+        (["y", "-", "--"], 1.0, 1.0),
+        (["y", "-u"], None, 1.0),
+        (["u", "e"], None, None),
+        (["-", "-"], None, None),
+        ([], None, None),
+    ],
+)
+def test_a_question_per_sentence_has_the_least_or_the_mean_of_its_sentences(
+    words: list[str], lowest: float | None, mean: float | None
+) -> None:
+    assert question_value(MIN, sentences(*words)) == lowest
+    assert question_value(MEAN, sentences(*words)) == mean
+
+
+def per_sentence(*questions: Question) -> Checklist:
+    return Checklist(name="c", questions=questions, dimensions={"d": Dimension(scale=(1, 5))})
+
+
+def test_counts_are_of_questions_and_not_of_sentences() -> None:
+    other = Question(id="w", text="?", dimension="d", weight=3)
+    verdicts = {"min": sentences("y", "n", "y"), "w": whole(YES)}
+    # (1 * 0 + 3 * 1) / 4 = 0.75; 0.75 * 4 + 1 = 4
+    assert score_example(per_sentence(MIN, other), verdicts)["d"] == Score(
+        value=0.75, scaled=4.0, n_answered=2, n_asked=2
+    )
+    assert score_example(per_sentence(MIN), {"min": sentences("-", "--")})["d"] == Score(
+        value=None, n_answered=0, n_asked=0
+    )
+    assert score_example(per_sentence(MIN), {"min": sentences("-", "")})["d"].n_asked == 1
+
+
+def unit_rows(question: Question, words: dict[int, str]) -> list[VerdictRow]:
+    return [
+        VerdictRow(example_id="a", question_id=question.id, dimension="d", unit=unit, repeat=i, verdict=SHORT[letter])
+        for unit, word in words.items()
+        for i, letter in enumerate(word)
+    ]
+
+
+def test_rows_are_gathered_by_sentence() -> None:
+    rows = unit_rows(MIN, {0: "yy", 1: "ny"})
+    assert score_rows(per_sentence(MIN), rows)["d"].value == 0.5
+    assert score_rows(per_sentence(MIN), reversed(rows))["d"].value == 0.5
+
+
+def test_a_sentence_that_another_question_has_answered_is_unanswered_where_it_is_missing() -> None:
+    rows = unit_rows(MIN, {0: "y"}) + unit_rows(MEAN, {0: "y", 1: "y", 2: "n"})
+    scores = score_rows(per_sentence(MIN, MEAN), rows)["d"]
+    # The minimum might be in sentence 2 or 3: not known. The mean is 2/3.
+    assert (scores.value, scores.n_answered, scores.n_asked) == (pytest.approx(2 / 3), 1, 2)
+    assert score_rows(per_sentence(MIN), unit_rows(MIN, {0: "y", 2: "y"}))["d"].value is None
+    assert score_rows(per_sentence(MIN, MEAN), rows[1:])["d"].n_asked == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["y", "n", "y", "n"], {1, 3}),
+        (["yy", "yn", "nn"], {2}),
+        (["yy", "yn", "yn"], {1, 2}),
+        (["n", "u"], {0}),
+        (["y", "y"], set()),
+        (["y", "u"], set()),
+        (["-"], set()),
+    ],
+)
+def test_the_sentences_that_decide_are_those_of_the_lowest_value_below_1(
+    words: list[str], expected: set[int | None]
+) -> None:
+    assert deciding_units(MIN, sentences(*words)) == expected
+    assert deciding_units(MEAN, sentences(*words)) == set()
+    assert deciding_units(Question(id="w", text="?", dimension="d"), whole(NO)) == set()
+
+
+# Soft scores
+
+
+def p(probability: float) -> Verdict:
+    return Verdict(answer="yes" if probability > 0.5 else "no", probability=probability)
+
+
+def test_a_soft_score_is_the_mean_of_probabilities_beside_the_hard_one() -> None:
+    verdicts = {"q0": whole(p(0.9)), "q1": whole(p(0.2), p(0.6))}
+    # q0: 0.9, q1: (0.2 + 0.6)/2 = 0.4. Soft (1 * 0.9 + 3 * 0.4)/4 = 0.525; hard (1 * 1 + 3 * 1/2)/4 = 0.625
+    result = score_example(checklist(1, 3), verdicts)["d"]
+    assert result == Score(value=0.625, soft=pytest.approx(0.525), scaled=pytest.approx(3.5), n_answered=2, n_asked=2)
+
+
+def test_a_soft_score_never_mixes_in_hard_answers() -> None:
+    assert soft_value(MIN, whole(p(0.9), YES)) is None
+    for other in (whole(YES), whole(p(0.9), NO)):
+        result = score_example(checklist(1, 1), {"q0": whole(p(0.9)), "q1": other})["d"]
+        assert (result.soft, result.n_answered) == (None, 2)
+
+
+def test_what_has_no_answer_takes_no_soft_score_away() -> None:
+    verdicts = {"q0": whole(p(0.9), without("error")), "q1": whole(NA), "q2": whole(without("unparsed"))}
+    result = score_example(checklist(1, 1, 1), verdicts)["d"]
+    assert result == Score(value=1.0, soft=0.9, scaled=5.0, n_answered=1, n_asked=2)
+    assert score_example(checklist(1), {"q0": whole(NA)})["d"].soft is None
+
+
+@pytest.mark.parametrize(
+    ("units", "over", "expected"),
+    [
+        ([[p(0.9)], [p(0.3), p(0.5)], [p(0.8)]], "min", 0.4),
+        ([[p(0.9)], [p(0.3), p(0.5)], [p(0.8)]], "mean", 0.7),  # (0.9 + 0.4 + 0.8)/3
+        ([[p(0.9)], [NA]], "min", 0.9),
+        # A hard minimum of 0 is decided by one "no"; a probability is not, unless it is 0.
+        ([[p(0.2)], [without("error")]], "min", None),
+        ([[p(0.0)], [without("error")]], "min", 0.0),
+        ([[p(0.2)], [without("error")]], "mean", 0.2),
+        ([[p(0.2)], [NO]], "mean", None),
+    ],
+)
+def test_the_soft_value_over_sentences_has_the_formula_of_the_hard_one(
+    units: list[list[Verdict]], over: OverSentences, expected: float | None
+) -> None:
+    question = Question(id="q", text="?", dimension="d", per="sentence", over_sentences=over)
+    result = soft_value(question, dict(enumerate(units)))
+    assert result == (None if expected is None else pytest.approx(expected))
+
+
+def test_a_no_that_decides_a_minimum_without_its_soft_value_leaves_the_soft_score_unknown() -> None:
+    result = score_example(per_sentence(MIN), {"min": {0: [p(0.2)], 1: [without("error")]}})["d"]
+    assert result == Score(value=0.0, soft=None, scaled=1.0, n_answered=1, n_asked=1)
+
+
 # Properties
+
+PROBABILITIES = st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=3), min_size=1, max_size=6)
+
+
+@given(PROBABILITIES)
+def test_a_minimum_is_never_above_the_mean_and_both_lie_within_what_they_are_made_of(units: list[list[float]]) -> None:
+    verdicts = {i: [p(probability) for probability in unit] for i, unit in enumerate(units)}
+    for value in (question_value, soft_value):
+        low, mean = value(MIN, verdicts), value(MEAN, verdicts)
+        assert low is not None
+        assert mean is not None
+        assert 0 <= low <= mean + 1e-12
+        assert mean <= 1 + 1e-12
+
 
 WORDS = st.lists(st.text("yn-ure", max_size=3), min_size=1, max_size=8)
 WEIGHTS = st.floats(0.01, 100)

@@ -11,6 +11,7 @@ from bineval.types import (
     Dimension,
     Example,
     Message,
+    Predicate,
     Price,
     Question,
     Request,
@@ -30,6 +31,9 @@ FULL = Checklist(
             violation="v",
             requirement="r",
             may_not_apply=True,
+            per="sentence",
+            over_sentences="mean",
+            threshold=0.3,
             source="hand",
         ),
         Question(id="a", text="A?", dimension="one"),
@@ -38,6 +42,8 @@ FULL = Checklist(
     dimensions={"one": Dimension(scale=(1, 5), description="First."), "two": Dimension(), "empty": Dimension()},
     task="Summarize.",
     scale=(0, 10),
+    threshold=0.6,
+    language="de",
     provenance={"model": "m"},
 )
 
@@ -108,6 +114,22 @@ def test_a_checklist_comes_back_from_its_json() -> None:
     assert checklist_from_json("x", with_questions().to_json(), provenance={}).questions == ()
 
 
+def test_what_came_later_to_checklists_stands_in_their_json_only_where_it_is_used() -> None:
+    # So that a checklist without it has the fingerprint that it had before, and its runs can be resumed.
+    plain: Any = dataclasses.replace(with_questions(question()), threshold=0.5, language="en").to_json()
+    later = {"threshold", "language", "per", "over_sentences"}
+    assert not later & (plain.keys() | plain["questions"][0].keys())
+    used = dataclasses.replace(
+        with_questions(dataclasses.replace(question(), per="sentence", over_sentences="mean", threshold=0.4)),
+        threshold=0.3,
+        language="de",
+        provenance={},
+    )
+    value: Any = used.to_json()
+    assert later <= value.keys() | value["questions"][0].keys()
+    assert checklist_from_json("summary", value, provenance={}) == used
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -118,6 +140,9 @@ def test_a_checklist_comes_back_from_its_json() -> None:
         {"violation": "z"},
         {"requirement": "z"},
         {"may_not_apply": True},
+        {"per": "sentence"},
+        {"per": "sentence", "over_sentences": "mean"},
+        {"threshold": 0.7},
     ],
 )
 def test_the_fingerprint_changes_with_all_that_can_change_a_verdict_or_score(changes: dict[str, Any]) -> None:
@@ -128,6 +153,8 @@ def test_the_fingerprint_covers_task_and_scales_but_neither_name_nor_provenance(
     changed = [
         dataclasses.replace(FULL, task="Other."),
         dataclasses.replace(FULL, scale=(0, 5)),
+        dataclasses.replace(FULL, threshold=0.5),
+        dataclasses.replace(FULL, language="fr"),
         dataclasses.replace(FULL, dimensions={**FULL.dimensions, "one": Dimension(scale=(1, 7), description="First.")}),
         dataclasses.replace(FULL, questions=FULL.questions[::-1]),
     ]
@@ -143,11 +170,19 @@ def test_the_fingerprint_covers_task_and_scales_but_neither_name_nor_provenance(
         ([question(weight=-1.0)], "must be positive"),
         ([question(weight=float("nan"))], "must be positive and finite, not nan"),
         ([question(weight=float("inf"))], "must be positive and finite, not inf"),
+        ([question(threshold=1.0)], "question 'a': the threshold must lie between 0 and 1, not at 1.0"),
+        ([question(threshold=float("nan"))], "must lie between 0 and 1, not at nan"),
     ],
 )
 def test_a_checklist_that_cannot_be_scored_is_refused(questions: list[Question], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         with_questions(*questions)
+
+
+def test_a_question_s_own_threshold_comes_before_the_checklist_s() -> None:
+    checklist = dataclasses.replace(FULL, threshold=0.6)
+    assert [checklist.threshold_of(item) for item in checklist.questions] == [0.3, 0.6, 0.6]
+    assert checklist.threshold_of(question(threshold=0.9)) == 0.9
 
 
 def test_a_question_s_dimension_must_be_one_of_the_checklist() -> None:
@@ -179,6 +214,7 @@ def test_requests_are_one_exactly_when_all_their_fields_are() -> None:
         {"schema": {}},
         {"top_logprobs": 1},
         {"repeat": 1},
+        {"predicates": (Predicate(id="a", instructions="x?"),)},
     ]
     texts = [str(dataclasses.replace(base, **change).to_json()) for change in changed]
     assert len({*texts, str(base.to_json())}) == len(changed) + 1

@@ -18,12 +18,21 @@ if TYPE_CHECKING:
     from bineval.generation.decompose import decompose as generate
     from bineval.generation.drafting import GenerateSettings
     from bineval.generation.lint import lint
+    from bineval.io.calibrations import load_calibration
     from bineval.io.checklists import load_checklist, save_checklist
     from bineval.io.examples import examples_from, read_examples
+    from bineval.judging.cascade import CascadeSettings
     from bineval.judging.chat import ChatJudge, ChatSettings
+    from bineval.judging.composite_plans import CascadePlan, PanelPlan
+    from bineval.judging.decision import DecisionSettings
+    from bineval.judging.job import RunOptions
+    from bineval.judging.logprob import LogprobJudge, LogprobSettings
+    from bineval.judging.panel import PanelSettings
+    from bineval.judging.plans import ExplainSettings, JudgeOptions, SingleJudge
     from bineval.judging.runs import Run
     from bineval.judging.summary import summarize
-    from bineval.methods.binary import RunOptions, evaluate
+    from bineval.methods.binary import evaluate
+    from bineval.methods.calibrate import calibrate
     from bineval.models.budget import Budget
     from bineval.models.catalog import ModelOptions, open_model
     from bineval.models.limits import Limits
@@ -37,25 +46,37 @@ if TYPE_CHECKING:
 _HOMES = {
     "Budget": "bineval.models.budget",
     "CallPolicy": "bineval.models.stack",
+    "CascadePlan": "bineval.judging.composite_plans",
+    "CascadeSettings": "bineval.judging.cascade",
     "ChatJudge": "bineval.judging.chat",
     "ChatSettings": "bineval.judging.chat",
     "Checklist": "bineval.types",
+    "DecisionSettings": "bineval.judging.decision",
     "Dimension": "bineval.types",
     "Example": "bineval.types",
-    "Limits": "bineval.models.limits",
+    "ExplainSettings": "bineval.judging.plans",
     "GenerateSettings": "bineval.generation.drafting",
+    "JudgeOptions": "bineval.judging.plans",
+    "Limits": "bineval.models.limits",
+    "LogprobJudge": "bineval.judging.logprob",
+    "LogprobSettings": "bineval.judging.logprob",
     "ModelOptions": "bineval.models.catalog",
+    "PanelPlan": "bineval.judging.composite_plans",
+    "PanelSettings": "bineval.judging.panel",
     "Price": "bineval.types",
     "Question": "bineval.types",
     "Run": "bineval.judging.runs",
-    "RunOptions": "bineval.methods.binary",
+    "RunOptions": "bineval.judging.job",
     "Scripted": "bineval.models.scripted",
+    "SingleJudge": "bineval.judging.plans",
     "Store": "bineval.store.database",
     "Verdict": "bineval.types",
+    "calibrate": "bineval.methods.calibrate",
     "evaluate": "bineval.methods.binary",
-    "generate": "bineval.generation.decompose:decompose",
     "examples_from": "bineval.io.examples",
+    "generate": "bineval.generation.decompose:decompose",
     "lint": "bineval.generation.lint",
+    "load_calibration": "bineval.io.calibrations",
     "load_checklist": "bineval.io.checklists",
     "open_model": "bineval.models.catalog",
     "read_examples": "bineval.io.examples",
@@ -67,26 +88,38 @@ _HOMES = {
 __all__ = [
     "Budget",
     "CallPolicy",
+    "CascadePlan",
+    "CascadeSettings",
     "ChatJudge",
     "ChatSettings",
     "Checklist",
+    "DecisionSettings",
     "Dimension",
     "Example",
+    "ExplainSettings",
     "GenerateSettings",
+    "JudgeOptions",
     "Limits",
+    "LogprobJudge",
+    "LogprobSettings",
     "ModelOptions",
+    "PanelPlan",
+    "PanelSettings",
     "Price",
     "Question",
     "Run",
     "RunOptions",
     "Scripted",
+    "SingleJudge",
     "Store",
     "Verdict",
     "__version__",
+    "calibrate",
     "evaluate",
     "examples_from",
     "generate",
     "lint",
+    "load_calibration",
     "load_checklist",
     "open_model",
     "read_examples",

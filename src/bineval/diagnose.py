@@ -18,8 +18,8 @@ class QuestionFacts:
         n_yes: Verdicts "yes", each repeat counted.
         n_no: Verdicts "no".
         reasons: How many verdicts have no answer, by reason.
-        n_repeated: Examples with at least two answered repeats.
-        n_flipped: Of these, the examples whose repeats do not all agree.
+        n_repeated: Examples (for a question asked per sentence: sentences) with at least two answered repeats.
+        n_flipped: Of these, the ones whose repeats do not all agree.
         failed: Ids of the examples with a "no", in the order of the data.
     """
 
@@ -45,14 +45,14 @@ class QuestionFacts:
 
     @property
     def flip_rate(self) -> float | None:
-        """Share of repeated examples whose answer flipped; None without repeats."""
+        """Share of repeated examples or sentences whose answer flipped; None without repeats."""
         return self.n_flipped / self.n_repeated if self.n_repeated else None
 
 
 def question_facts(rows: Iterable[VerdictRow]) -> list[QuestionFacts]:
     """Returns the facts of each question, in the order of their first verdict; rows as a run yields them."""
     tallies: dict[str, _Tally] = {}
-    for (_, question_id), group in groupby(rows, key=lambda row: (row.example_id, row.question_id)):
+    for (_, question_id, _), group in groupby(rows, key=lambda row: (row.example_id, row.question_id, row.unit)):
         repeats = list(group)
         tally = tallies.setdefault(question_id, _Tally(question_id, repeats[0].dimension))
         tally.add(repeats[0].example_id, [row.verdict for row in repeats])
@@ -76,7 +76,8 @@ class _Tally:
         if len(answers) > 1:
             self._n_repeated += 1
             self._n_flipped += len(set(answers)) > 1
-        if "no" in answers:
+        # The units of an example follow each other; one "no" among them is enough.
+        if "no" in answers and self._failed[-1:] != [example_id]:
             self._failed.append(example_id)
 
     def facts(self) -> QuestionFacts:

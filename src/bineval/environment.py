@@ -1,4 +1,4 @@
-"""The only place that reads or sets the process environment: cache folder, store, keys, defaults of libraries."""
+"""The only place that reads or sets the process environment: cache folder, store, keys, URLs, library defaults."""
 
 import os
 from pathlib import Path
@@ -19,6 +19,11 @@ def default_store() -> str:
 
 def api_key(variable: str) -> str | None:
     """The key in environment variable `variable`, or None when it is unset or empty."""
+    return os.environ.get(variable) or None
+
+
+def server_url(variable: str) -> str | None:
+    """The URL in environment variable `variable`, or None when it is unset or empty."""
     return os.environ.get(variable) or None
 
 

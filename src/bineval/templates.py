@@ -27,7 +27,7 @@ from bineval.errors import TemplateError, UnknownNameError
 from bineval.hashing import tagged_hash
 from bineval.types import Message, Role
 
-ReplyKind = Literal["json", "text"]
+ReplyKind = Literal["json", "text", "word"]
 _REPLY_KINDS: tuple[ReplyKind, ...] = get_args(ReplyKind)
 
 _SECTION = re.compile(r"^## (system|user)[ \t]*$", re.MULTILINE)
@@ -126,7 +126,8 @@ def _parse(name: str, text: str, *, place: str) -> Prompt:
         raise TemplateError(f"{place}: front matter: {error}") from error
     reply: ReplyKind | None = next((kind for kind in _REPLY_KINDS if kind == front.get("reply")), None)
     if reply is None or not isinstance(front.get("source"), str):
-        raise TemplateError(f'{place}: front matter needs source = "…" and reply = "json" or "text"')
+        kinds = ", ".join(f'"{kind}"' for kind in _REPLY_KINDS)
+        raise TemplateError(f'{place}: front matter needs source = "…" and reply, one of {kinds}')
     return Prompt(
         name=name,
         source=front["source"],

@@ -2,11 +2,15 @@ import csv
 import gzip
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet
 import pytest
 
+from bineval.store.database import Store
+from bineval.store.runs import PlacedRow, begin_run
+from bineval.types import Checklist, Dimension, Example, Question, Verdict, VerdictRow
 from support.command_line import EXAMPLES, N_VERDICTS, SCORES, Folder
 
 VERDICT_FIELDS = [
@@ -107,3 +111,52 @@ def test_what_cannot_be_exported_is_said_in_words(
     assert (done.code, done.out) == (code, "")
     assert message in done.err
     assert "Traceback" not in done.err
+
+
+def test_soft_scores_take_the_place_of_hard_ones_in_the_same_columns(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    checklist = Checklist(
+        name="c",
+        questions=tuple(Question(id=f"q{i}", text="?", dimension="d") for i in range(2)),
+        dimensions={"d": Dimension(scale=(1, 5))},
+    )
+    verdicts = [
+        [Verdict(answer="yes", probability=0.75), Verdict(answer="no", probability=0.25)],
+        [Verdict(answer="yes", probability=0.75), Verdict(answer="yes")],
+    ]
+    with Store(folder.path / "bineval.db") as store:
+        run = begin_run(store, "soft", identity={}, facts={}, checklist=checklist)
+        run.add_examples([Example(id=name, output=name) for name in "ab"])
+        run.save(
+            PlacedRow(
+                position=i,
+                question=j,
+                row=VerdictRow(example_id="ab"[i], question_id=f"q{j}", dimension="d", verdict=verdict),
+            )
+            for i, row in enumerate(verdicts)
+            for j, verdict in enumerate(row)
+        )
+
+    def exported_scores(*more: str) -> list[dict[str, Any]]:
+        done = folder.bineval("export", "soft", "--what", "scores", *more)
+        assert (done.code, done.err) == (0, "")
+        return [json.loads(line) for line in done.out.splitlines()]
+
+    soft, hard = exported_scores("--soft"), exported_scores()
+    assert all(list(row) == SCORE_FIELDS for row in soft)
+    # a: (0.75 + 0.25)/2 = 0.5, on [1, 5] 3. b has an answer without a probability: no soft score, and no hard one in
+    # its place. "overall" has no scale.
+    assert [(row["example_id"], row["dimension"], row["value"], row["scaled"]) for row in soft] == [
+        ("a", "d", 0.5, 3.0),
+        ("a", "overall", 0.5, None),
+        ("b", "d", None, None),
+        ("b", "overall", None, None),
+    ]
+    assert [row["value"] for row in hard] == [0.5, 0.5, 1.0, 1.0]
+    assert [row["n_answered"] for row in soft] == [2] * 4
+
+
+def test_soft_goes_with_scores_only(folder: Folder) -> None:
+    done = folder.bineval("export", "sky", "--soft")
+    assert (done.code, done.out) == (2, "")
+    assert "--soft goes with --what scores" in done.err

@@ -138,3 +138,109 @@ def test_quotes_that_are_not_in_the_text_are_marked(empty: Folder) -> None:
     shown = empty.bineval("show").out
     assert "“sky is” (in the output)" in shown
     assert "“grass is” (NOT FOUND in what the judge read)" in shown
+
+
+SENTENCES = """\
+name: sky
+dimensions:
+  content:
+    questions:
+      - {id: true, text: Is it true?, per: sentence}
+      - {id: calm, text: Is it calm?, per: sentence, over_sentences: mean}
+      - {id: short, text: Is it short?}
+"""
+BY_SENTENCE = """\
+import json, re
+
+def reply(request):
+    text = request.messages[1].content
+    sentence = re.search(r"<<<BEGIN SENTENCE>>>\\n(.*)\\n<<<END SENTENCE>>>", text)
+    said = sentence[1] if sentence else "It is short."
+    return json.dumps({"explanation": "I looked.", "answer": "no" if "green" in said else "yes"})
+"""
+
+
+def test_a_question_per_sentence_shows_each_sentence_and_marks_the_one_that_failed(empty: Folder) -> None:
+    empty.write("checklist.yaml", SENTENCES)
+    empty.write("judge.py", BY_SENTENCE)
+    row = {"id": "a", "output": "The sky is blue. It is green, too. Birds fly."}
+    empty.write("data.jsonl", json.dumps(row) + "\n")
+    assert empty.run().code == 0
+    shown = empty.bineval("show")
+    assert (shown.code, shown.err) == (0, "")
+    # 0 (the lowest) + 2/3 (the mean) + 1, over 3 questions
+    assert "content 0.556" in shown.out
+    assert "7 of 7 verdicts" in shown.out
+    assert (
+        "true (of each sentence; the lowest counts): Is it true?\n"
+        "  1. The sky is blue.\n     yes\n     I looked.\n"
+        "  2. It is green, too.  ← lowest\n     no\n     I looked.\n"
+        "  3. Birds fly.\n     yes\n     I looked.\n"
+    ) in shown.out
+    assert "calm (of each sentence; the mean counts): Is it calm?\n" in shown.out
+    assert shown.out.count("← lowest") == 1
+    assert "\nshort: Is it short?\n  yes\n  I looked.\n" in shown.out
+    verdicts = empty.bineval("show", "--json").json["example"]["verdicts"]
+    assert [(row["unit"], row["sentence"]) for row in verdicts[2:4]] == [(2, "Birds fly."), (0, "The sky is blue.")]
+
+
+def with_probabilities(folder: Folder) -> None:
+    """A run whose first verdict has everything that a verdict can have."""
+    from bineval.store.database import Store
+    from bineval.store.runs import PlacedRow, begin_run
+    from bineval.types import Checklist, Dimension, Example, Question, Verdict, VerdictRow
+
+    cheap = Verdict(answer="yes", probability=0.55, judge="openai/small")
+    strong = Verdict(answer=None, reason="refused", judge="openai/large")
+    verdict = Verdict(
+        answer="yes", probability=0.834, raw_probability=0.7, disputed=True, explanation="Hm.", under=(cheap, strong)
+    )
+    checklist = Checklist(
+        name="c", questions=(Question(id="q", text="T?", dimension="d"),), dimensions={"d": Dimension(scale=(1, 5))}
+    )
+    facts = {"judge_name": "both", "n_examples": 2, "n_planned": 2}
+    with Store(folder.path / "bineval.db") as store:
+        run = begin_run(store, "p", identity={}, facts=facts, checklist=checklist)
+        run.add_examples([Example(id="a", output="A"), Example(id="b", output="B")])
+        rows = [("a", verdict), ("b", Verdict(answer="no"))]
+        run.save(
+            PlacedRow(position=i, question=0, row=VerdictRow(example_id=k, question_id="q", dimension="d", verdict=v))
+            for i, (k, v) in enumerate(rows)
+        )
+        run.release()
+
+
+def test_probabilities_disputes_and_the_verdicts_under_one_are_shown_in_short_lines(empty: Folder) -> None:
+    with_probabilities(empty)
+    shown = empty.bineval("show", "--example", "a")
+    assert (shown.code, shown.err) == (0, "")
+    assert (
+        "q: T?\n"
+        "  yes · P(yes) .83\n"
+        "  before calibration: P(yes) .70\n"
+        "  disputed: the explanation, asked for afterwards, disagrees\n"
+        "  Hm.\n"
+        "    openai/small: yes · P(yes) .55\n"
+        "    openai/large: no answer (refused)\n"
+    ) in shown.out
+    verdict = empty.bineval("show", "--example", "a", "--json").json["example"]["verdicts"][0]["verdict"]
+    assert (verdict["disputed"], verdict["under"][1]["reason"]) == (True, "refused")
+
+
+def test_soft_scores_have_a_column_where_there_are_some(empty: Folder, folder: Folder) -> None:
+    with_probabilities(empty)
+    lines = [line.split() for line in empty.bineval("show", "p").out.splitlines()]
+    # Hard (1 + 0)/2 over both examples; soft over example a alone, for b has no probability.
+    assert ["d", "0.500", "none", "0.834", "none", "3.00", "2", "2", "of", "2"] in lines
+    assert lines[4][:9] == ["dimension", "score", "95", "%", "interval", "soft", "95", "%", "interval"]
+    rows = empty.bineval("show", "p", "--json").json["scores"]
+    assert [(row["soft"]["value"], row["soft"]["n"]) for row in rows] == [(0.834, 1), (0.834, 1)]
+    assert " soft " not in folder.bineval("show", "sky").out
+    assert folder.bineval("show", "sky", "--json").json["scores"][0]["soft"] is None
+
+
+def test_a_question_without_an_answer_is_named_with_what_went_wrong(empty: Folder) -> None:
+    assert empty.run(env={"JUDGE_IS_VAGUE": "1"}).code == 4
+    shown = empty.bineval("show").out
+    assert "33.3% of the questions have no answer (4 unparsed)" in shown
+    assert "\nfor example a, blue: " in shown

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 
 from bineval.errors import ConfigError, DataError
 from bineval.io.checklists import dump_checklist, load_checklist, parse_checklist, save_checklist
-from bineval.types import Checklist, Dimension, Question
+from bineval.types import Checklist, Dimension, OverSentences, Question, Unit
 
 FULL = """\
 name: summary-quality
@@ -15,6 +16,8 @@ task: |
   Summarize the article.
   Use three sentences.
 scale: [0, 10]
+threshold: 0.4
+language: de
 dimensions:
   consistency:
     scale: [1, 5]
@@ -25,13 +28,19 @@ dimensions:
         violation: The summary names the wrong minister.
         requirement: Names must be right.
         weight: 2
+        threshold: 0.7
         source: generated
       - text: Are all numbers those of the article?
         may_not_apply: true
         per: output
   fluency:
     questions:
-      - text: Is every sentence grammatical?
+      - text: Is the sentence grammatical?
+        per: sentence
+        over_sentences: mean
+      - text: Is the sentence short?
+        per: sentence
+        over_sentences: min
 provenance:
   model: openai/some-model
   rounds: 2
@@ -55,6 +64,8 @@ def test_a_full_file_is_read() -> None:
         name="summary-quality",
         task="Summarize the article.\nUse three sentences.\n",
         scale=(0.0, 10.0),
+        threshold=0.4,
+        language="de",
         dimensions={
             "consistency": Dimension(scale=(1.0, 5.0), description="Says only what the article says."),
             "fluency": Dimension(),
@@ -67,21 +78,34 @@ def test_a_full_file_is_read() -> None:
                 weight=2.0,
                 violation="The summary names the wrong minister.",
                 requirement="Names must be right.",
+                threshold=0.7,
                 source="generated",
             ),
             Question(
                 id="con-2", text="Are all numbers those of the article?", dimension="consistency", may_not_apply=True
             ),
-            Question(id="flu-1", text="Is every sentence grammatical?", dimension="fluency"),
+            Question(
+                id="flu-1",
+                text="Is the sentence grammatical?",
+                dimension="fluency",
+                per="sentence",
+                over_sentences="mean",
+            ),
+            Question(id="flu-2", text="Is the sentence short?", dimension="fluency", per="sentence"),
         ),
         provenance={"model": "openai/some-model", "rounds": 2},
     )
 
 
-def test_a_full_file_is_written_as_a_person_would() -> None:
-    assert dump_checklist(parse_checklist(FULL)) == FULL.replace("        per: output\n", "").replace(
-        "      - text: Are all", "      - id: con-2\n        text: Are all"
-    ).replace("      - text: Is every", "      - id: flu-1\n        text: Is every")
+def test_a_full_file_is_written_as_a_person_would_without_what_is_usual() -> None:
+    written = FULL.replace("        per: output\n", "").replace("        over_sentences: min\n", "")
+    for made, text in (("con-2", "Are all numbers"), ("flu-1", "Is the sentence gr"), ("flu-2", "Is the sentence sh")):
+        written = written.replace(f"      - text: {text}", f"      - id: {made}\n        text: {text}")
+    assert dump_checklist(parse_checklist(FULL)) == written
+
+
+def test_norwegian_is_a_language_and_no_truth_value() -> None:
+    assert parse_checklist(questions("- text: Clear?") + "\nlanguage: no").language == "no"
 
 
 def test_without_a_name_a_file_is_called_as_it_is_named(tmp_path: Path) -> None:
@@ -154,7 +178,6 @@ def test_a_dimension_may_be_without_questions() -> None:
         (questions("- text: Clear?", "  weight: .nan"), 6, "…weight", "finite"),
         (questions("- text: Clear?", "  weight: heavy"), 6, "…weight", "must be a number"),
         (questions("- text: Clear?", "  weight: '2'"), 6, "…weight", "must be a number"),
-        (questions("- text: Clear?", "  per: sentence"), 6, "…per", "not available in this version"),
         (questions("- text: Clear?", "  per: outptu"), 6, "…per", "did you mean output?"),
         (questions("- text: Clear?", "  may_not_apply: maybe"), 6, "…may_not_apply", "true or false"),
         (questions("- text: Clear?", "- id: a"), 6, "…[1].text", "is required"),
@@ -169,7 +192,25 @@ def test_a_dimension_may_be_without_questions() -> None:
         (questions("- text: Clear?") + "\n    scale: [5, 1]", 6, "dimensions.clarity.scale", "a < b"),
         (questions("- text: Clear?") + "\n    scale: [1]", 6, "dimensions.clarity.scale", "two numbers"),
         (questions("- text: Clear?") + "\nscale: 5", 6, "scale", "must be a list"),
-        (questions("- text: Clear?") + "\nthreshold: 5", 6, "threshold", "unknown key 'threshold'"),
+        (questions("- text: Clear?", "  per: [output]"), 6, "…per", "must be text"),
+        (questions("- text: Clear?", "  over_sentences: min"), 6, "…over_sentences", "goes with 'per: sentence' only"),
+        (
+            questions("- text: Clear?", "  over_sentences: mean", "  per: output"),
+            6,
+            "…[0].over_sentences",
+            "goes with 'per: sentence' only",
+        ),
+        (
+            questions("- {text: Clear?, per: sentence,", "   over_sentences: maen}"),
+            6,
+            "…over_sentences",
+            "unknown way 'maen'; did you mean mean?",
+        ),
+        (questions("- text: Clear?", "  threshold: 1"), 6, "…threshold", "between 0 and 1"),
+        (questions("- text: Clear?", "  threshold: half"), 6, "…threshold", "must be a number"),
+        (questions("- text: Clear?") + "\nthreshold: 0", 6, "threshold", "the answer is yes above it"),
+        (questions("- text: Clear?") + "\nlanguage: ' '", 6, "language", "must not be empty"),
+        (questions("- text: Clear?") + "\nlanguag: en", 6, "languag", "did you mean language?"),
         (questions("- text: Clear?") + "\nname: again", 6, "name", "stands twice, first in line 1"),
         (questions("- text: a?", "  text: b?"), 6, "…text", "stands twice, first in line 5"),
         ("name: n", 1, "dimensions", "is required"),
@@ -274,6 +315,7 @@ tricky = st.sampled_from(
 texts = st.text(characters) | tricky | st.text(st.sampled_from(" \n\t-:#'\"|>a\u2028é😀"), max_size=150)
 nonblank = texts.filter(lambda text: bool(text.strip()))
 numbers = st.floats(allow_nan=False, allow_infinity=False)
+thresholds = st.floats(0, 1, exclude_min=True, exclude_max=True)
 scales = st.none() | st.tuples(numbers, numbers).filter(lambda scale: scale[0] < scale[1])
 provenances = st.dictionaries(
     texts,
@@ -292,10 +334,13 @@ def checklists(draw: st.DrawFn) -> Checklist:
     ids = draw(st.lists(nonblank, min_size=1, max_size=5, unique=True))
     places = sorted(draw(st.lists(st.sampled_from(range(len(names))), min_size=len(ids), max_size=len(ids))))
     optional = st.none() | texts
+    per = draw(st.sampled_from(get_args(Unit)))
     return Checklist(
         name=draw(nonblank),
         task=draw(optional),
         scale=draw(scales),
+        threshold=draw(thresholds),
+        language=draw(nonblank),
         dimensions={name: Dimension(scale=draw(scales), description=draw(optional)) for name in names},
         questions=tuple(
             Question(
@@ -306,6 +351,9 @@ def checklists(draw: st.DrawFn) -> Checklist:
                 violation=draw(optional),
                 requirement=draw(optional),
                 may_not_apply=draw(st.booleans()),
+                per=per,
+                over_sentences=draw(st.sampled_from(get_args(OverSentences))) if per == "sentence" else "min",
+                threshold=draw(st.none() | thresholds),
                 source=draw(optional),
             )
             for made, place in zip(ids, places, strict=True)

@@ -6,6 +6,7 @@ from bineval.errors import ModelRequestError
 from bineval.judging.chat import ChatJudge, ChatSettings
 from bineval.judging.forecast import Forecast, forecast
 from bineval.judging.runner import pending_tasks
+from bineval.judging.units import Units
 from bineval.models.base import Wrapper
 from bineval.models.cache import Cached
 from bineval.store.database import Store
@@ -38,8 +39,8 @@ class Priced(Wrapper):
 
 def of(model: Wrapper, store: Store, settings: ChatSettings | None = None, *, repeats: int = 1) -> Forecast:
     judge = ChatJudge(model, task=None, settings=settings)
-    tasks = pending_tasks(CHECKLIST, EXAMPLES, judge, repeats=repeats)
-    return forecast(tasks, judge, model, StoredReplies(store))
+    tasks = pending_tasks(Units(CHECKLIST), EXAMPLES, judge, repeats=repeats)
+    return forecast(tasks, judge, StoredReplies(store))
 
 
 @pytest.fixture
@@ -95,5 +96,5 @@ def test_a_forecast_makes_no_call_and_no_entry(store: Store) -> None:
     asked: list[str] = []
     model = deciding(lambda output, _: asked.append(output))
     judge = ChatJudge(model, task=None)
-    forecast(pending_tasks(CHECKLIST, EXAMPLES, judge, repeats=1), judge, model, StoredReplies(store))
+    forecast(pending_tasks(Units(CHECKLIST), EXAMPLES, judge, repeats=1), judge, StoredReplies(store))
     assert asked == []

@@ -1,5 +1,7 @@
+import dataclasses
 import itertools
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,14 +14,15 @@ import sqlalchemy as sa
 from bineval.errors import BudgetExceeded, ModelAuthError, ModelBusyError, ModelRequestError
 from bineval.judging.chat import ChatJudge, ChatSettings, Mode
 from bineval.judging.runner import Progress, execute, is_unanswered, pending_tasks
+from bineval.judging.units import Units
 from bineval.models.base import Model
-from bineval.models.budget import Budget, Budgeted
+from bineval.models.budget import Budget, Budgeted, Ledger
 from bineval.models.cache import Cached
 from bineval.models.scripted import Scripted
 from bineval.store.database import Store
 from bineval.store.replies import StoredReplies
-from bineval.store.runs import StoredRun, begin_run, find_run
-from bineval.types import Example, Request, Usage, Verdict, VerdictRow
+from bineval.store.runs import Settled, StoredRun, begin_run, find_run
+from bineval.types import Checklist, Example, Question, Request, Usage, Verdict, VerdictRow
 from support.asking import CHECKLIST, Replies, answer, answers, deciding, interrupt
 
 EXAMPLES = [Example(id=f"e{i}", output=f"text {i}") for i in range(6)]
@@ -46,23 +49,24 @@ class Bench:
         n_threads: int = 4,
         budget: Budget | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        checklist: Checklist = CHECKLIST,
     ) -> list[VerdictRow]:
         """Begins or resumes a run, and returns its rows; whatever ends it is raised."""
-        run = self.run(name)
+        run = self.run(name, checklist)
         replies = StoredReplies(self.store, run_id=run.id, uncounted=run.uncounted_replies())
         if budget is not None:
-            model = Budgeted(model, budget, spent=run.usage())
+            model = Budgeted(model, Ledger(budget, spent=run.usage()))
         judge = ChatJudge(Cached(model, replies), task=None, settings=ChatSettings(mode=mode))
         tell = on_progress or self.progress.append
         execute(run, examples, judge, repeats=repeats, n_threads=n_threads, on_progress=tell)
         return list(run.rows())
 
-    def run(self, name: str = "run") -> StoredRun:
+    def run(self, name: str = "run", checklist: Checklist = CHECKLIST) -> StoredRun:
         with self.store.reading() as connection:
             exists = connection.exec_driver_sql("SELECT 1 FROM runs WHERE name = ?", (name,)).scalar()
         if exists:
             return find_run(self.store, name)
-        return begin_run(self.store, name, identity={}, facts={}, checklist=CHECKLIST)
+        return begin_run(self.store, name, identity={}, facts={}, checklist=checklist)
 
 
 @pytest.fixture
@@ -158,6 +162,73 @@ def test_a_second_run_over_the_same_questions_is_cached_and_costs_nothing(bench:
     assert all(row.verdict.cached and row.verdict.usage == Usage() for row in second)
     assert not any(row.verdict.cached for row in first)
     assert bench.run("second").usage() == Usage()
+
+
+# Questions of each sentence
+
+TRUE = Question(id="true", text="Is it true?", dimension="consistency", per="sentence")
+BY_SENTENCE = dataclasses.replace(CHECKLIST, questions=(TRUE, *CHECKLIST.questions[:1]))
+SENTENCES = [Example(id="a", output="One is. Two is. Three is."), Example(id="b", output="")]
+
+
+def by_sentence(asked: list[str | None], *, fails: str | None = None) -> Scripted:
+    """A judge that says no to sentences that hold "Two"; it notes each sentence, None for the whole."""
+
+    def reply(request: Request) -> str:
+        text = request.messages[1].content
+        found = re.search(r"<<<BEGIN SENTENCE>>>\n(.*)\n<<<END SENTENCE>>>", text)
+        sentence = found[1] if found else None
+        if sentence is not None and sentence == fails:
+            raise ModelRequestError("too long", model=MODEL)
+        asked.append(sentence)
+        return answer("no" if sentence and "Two" in sentence else "yes")
+
+    return Scripted.from_function(reply, MODEL)
+
+
+def test_a_question_per_sentence_has_a_row_for_each_sentence_and_repeat(bench: Bench) -> None:
+    asked: list[str | None] = []
+    rows = bench.sitting(by_sentence(asked), checklist=BY_SENTENCE, examples=SENTENCES, repeats=2)
+    assert [(r.example_id, r.question_id, r.unit, r.sentence, r.repeat, r.verdict.answer) for r in rows] == [
+        ("a", "true", 0, "One is.", 0, "yes"),
+        ("a", "true", 0, "One is.", 1, "yes"),
+        ("a", "true", 1, "Two is.", 0, "no"),
+        ("a", "true", 1, "Two is.", 1, "no"),
+        ("a", "true", 2, "Three is.", 0, "yes"),
+        ("a", "true", 2, "Three is.", 1, "yes"),
+        ("a", "con-1", None, None, 0, "yes"),
+        ("a", "con-1", None, None, 1, "yes"),
+        ("b", "true", 0, "", 0, "yes"),
+        ("b", "true", 0, "", 1, "yes"),
+        ("b", "con-1", None, None, 0, "yes"),
+        ("b", "con-1", None, None, 1, "yes"),
+    ]
+    assert {row.dimension for row in rows} == {"consistency"}
+    assert (bench.progress[0].n_planned, bench.progress[-1].n_done) == (12, 12)
+
+
+def test_a_resumed_run_asks_only_the_sentences_that_are_missing(bench: Bench) -> None:
+    asked: list[str | None] = []
+    with pytest.raises(BudgetExceeded):
+        bench.sitting(
+            by_sentence(asked), checklist=BY_SENTENCE, examples=SENTENCES, n_threads=1, budget=Budget(max_calls=2)
+        )
+    bench.sitting(by_sentence(asked, fails="Three is."), checklist=BY_SENTENCE, examples=SENTENCES, n_threads=1)
+    assert asked == ["One is.", "Two is.", None, "", None]
+    rows = bench.sitting(by_sentence(asked), checklist=BY_SENTENCE, examples=SENTENCES)
+    assert asked[5:] == ["Three is."]
+    assert [row.verdict.answer for row in rows] == ["yes", "no", "yes", "yes", "yes", "yes"]
+
+
+def test_sentences_asked_in_one_call_keep_their_answers_apart(bench: Bench) -> None:
+    replies = Replies(answers({"true/3": "no", "con-1": "yes", "true/1": "yes", "true/2": "no"}))
+    rows = bench.sitting(replies.model, checklist=BY_SENTENCE, examples=SENTENCES[:1], mode="all")
+    assert [(row.question_id, row.unit, row.verdict.answer) for row in rows] == [
+        ("true", 0, "yes"),
+        ("true", 1, "no"),
+        ("true", 2, "no"),
+        ("con-1", None, "yes"),
+    ]
 
 
 # What ends a run early
@@ -413,9 +484,11 @@ def test_equal_outputs_share_one_call_and_all_get_their_verdict(bench: Bench) ->
 
 def test_pending_tasks_come_example_by_example_with_repeats_in_turn() -> None:
     judge = ChatJudge(Replies(answer("yes")).model, task=None, settings=ChatSettings(mode="dimension"))
-    done = {(0, 0), (1, 0), (2, 1)}
-    tasks = pending_tasks(CHECKLIST, EXAMPLES[:2], judge, repeats=2, settled=lambda at: done if at == 0 else set())
-    assert [(task.position, task.repeat, [place for place, _ in task.questions]) for task in tasks] == [
+    done: set[Settled] = {(0, None, 0), (1, None, 0), (2, None, 1)}
+    tasks = pending_tasks(
+        Units(CHECKLIST), EXAMPLES[:2], judge, repeats=2, settled=lambda at: done if at == 0 else set()
+    )
+    assert [(task.position, task.repeat, [item.place for item in task.questions]) for task in tasks] == [
         (0, 0, [2]),
         (0, 1, [0, 1]),
         (1, 0, [0, 1]),

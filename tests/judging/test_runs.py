@@ -5,8 +5,10 @@ import pytest
 
 from bineval.errors import BudgetExceeded, ModelRequestError, UnknownNameError
 from bineval.judging.chat import ChatSettings
+from bineval.judging.job import RunOptions
+from bineval.judging.plans import JudgeOptions
 from bineval.judging.runs import Run, RunStatus
-from bineval.methods.binary import RunOptions, evaluate
+from bineval.methods.binary import evaluate
 from bineval.models.budget import Budget
 from bineval.models.catalog import ModelOptions
 from bineval.models.scripted import Scripted
@@ -21,7 +23,8 @@ EXAMPLES = [
     Example(id="b", output="B", group="g", system="two"),
     Example(id="c", output="C"),
 ]
-ALL = RunOptions(chat=ChatSettings(mode="all"))
+ALL_AT_ONCE = JudgeOptions(chat=ChatSettings(mode="all"))
+ALL = RunOptions(judge=ALL_AT_ONCE)
 
 
 @pytest.fixture
@@ -98,7 +101,7 @@ def test_a_run_that_is_not_there_comes_with_the_nearest(run: Run, place: Path) -
 
 def test_examples_that_are_not_judged_yet_have_no_scores(place: Path) -> None:
     model = deciding(lambda *_: "yes")
-    options = RunOptions(chat=ChatSettings(mode="all"), policy=CallPolicy(budget=Budget(max_calls=1)))
+    options = RunOptions(judge=ALL_AT_ONCE, policy=CallPolicy(budget=Budget(max_calls=1)))
     with pytest.raises(BudgetExceeded):
         evaluate(EXAMPLES, CHECKLIST, judge=model, store=place, name="r", options=options)
     with Run.open(Store(place), "r") as run:
@@ -126,9 +129,8 @@ def test_usage_and_cost_are_those_of_all_sittings(place: Path) -> None:
 
     model = Scripted("paid", ModelOptions(price=price), script=reply)
     for limit in (1, 3):
-        options = RunOptions(chat=ChatSettings(mode="all"), limit=limit)
+        options = RunOptions(judge=ALL_AT_ONCE, limit=limit)
         with evaluate(EXAMPLES, CHECKLIST, judge=model, store=place, name="r", options=options) as run:
             # An example costs 1,000 * 2 / 1e6 + 100 * 10 / 1e6 = 0.003 dollars.
             assert run.usage().calls == limit
-            assert run.cost_usd() == pytest.approx(0.003 * limit)
-            assert run.price == price
+            assert run.usage().cost_usd == pytest.approx(0.003 * limit)

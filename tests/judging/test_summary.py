@@ -3,18 +3,23 @@ from pathlib import Path
 import pytest
 
 from bineval.judging.chat import ChatSettings
+from bineval.judging.job import RunOptions
+from bineval.judging.plans import JudgeOptions
 from bineval.judging.runs import Run
 from bineval.judging.summary import SummaryRow, summarize
-from bineval.methods.binary import RunOptions, evaluate
+from bineval.methods.binary import evaluate
 from bineval.stats.intervals import mean_interval
-from bineval.types import Example
+from bineval.store.database import Store
+from bineval.store.runs import PlacedRow, begin_run
+from bineval.types import Checklist, Dimension, Example, Question, Verdict, VerdictRow
 from support.asking import CHECKLIST, deciding
 
 
 def run_over(place: Path, examples: list[Example], words: dict[str, str]) -> Run:
     """A run in which every question about an output gets the same word."""
     model = deciding(lambda output, _: words[output])
-    return evaluate(examples, CHECKLIST, judge=model, store=place, options=RunOptions(chat=ChatSettings(mode="all")))
+    options = RunOptions(judge=JudgeOptions(chat=ChatSettings(mode="all")))
+    return evaluate(examples, CHECKLIST, judge=model, store=place, options=options)
 
 
 def test_a_row_has_the_mean_over_examples_its_interval_and_its_counts(tmp_path: Path) -> None:
@@ -28,6 +33,7 @@ def test_a_row_has_the_mean_over_examples_its_interval_and_its_counts(tmp_path: 
         system=None,
         dimension="consistency",
         estimate=expected,
+        soft=None,
         scaled=pytest.approx(2 / 3 * 4 + 1),
         n_examples=4,
         n_answered=6,
@@ -84,3 +90,39 @@ def test_the_seed_decides_the_interval(tmp_path: Path) -> None:
     with run_over(tmp_path / "s.db", examples, {"a": "yes", "b": "no"}) as run:
         assert summarize(run, seed=1) == summarize(run, seed=1)
         assert summarize(run) == summarize(run, seed=0)
+
+
+def soft_run(place: Path, probabilities: dict[str, float | None]) -> Run:
+    """A run of one question; an example without a probability has a hard answer alone."""
+    question = Question(id="q", text="?", dimension="d")
+    checklist = Checklist(name="c", questions=(question,), dimensions={"d": Dimension(scale=(1, 5))})
+    stored = begin_run(Store(place), "r", identity={}, facts={}, checklist=checklist)
+    stored.add_examples([Example(id=name, output=name) for name in probabilities])
+    stored.save(
+        PlacedRow(
+            position=i,
+            question=0,
+            row=VerdictRow(
+                example_id=name, question_id="q", dimension="d", verdict=Verdict(answer="yes", probability=probability)
+            ),
+        )
+        for i, (name, probability) in enumerate(probabilities.items())
+    )
+    return Run(stored)
+
+
+def test_soft_scores_have_their_own_mean_and_interval_over_the_examples_that_have_one(tmp_path: Path) -> None:
+    probabilities: dict[str, float | None] = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.95, "e": 0.6, "f": None}
+    with soft_run(tmp_path / "s.db", probabilities) as run:
+        (row, overall) = summarize(run)
+    # (0.9 + 0.8 + 0.7 + 0.95 + 0.6) / 5 = 0.79; the hard score is over all six.
+    assert row.soft == mean_interval([(("example", n), p) for n, p in probabilities.items() if p is not None])
+    assert row.soft is not None
+    assert row.soft.value == pytest.approx(0.79)
+    assert (row.soft.n, row.estimate.n, row.estimate.value) == (5, 6, 1.0)
+    assert overall.soft == row.soft
+
+
+def test_without_any_probability_there_is_no_soft_score(tmp_path: Path) -> None:
+    with soft_run(tmp_path / "s.db", {"a": None, "b": None}) as run:
+        assert {row.soft for row in summarize(run)} == {None}

@@ -1,6 +1,7 @@
 import dataclasses
 import json
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,11 @@ import pytest
 from bineval.errors import BudgetExceeded, ConfigError, DataError, ModelAuthError, StoreError, UnknownNameError
 from bineval.io.checklists import save_checklist
 from bineval.judging.chat import ChatSettings
+from bineval.judging.job import RunOptions
+from bineval.judging.plans import JudgeOptions
 from bineval.judging.runner import Progress
-from bineval.methods.binary import RunOptions, evaluate, prepare
+from bineval.judging.runs import Run
+from bineval.methods.binary import evaluate, prepare
 from bineval.models.base import Wrapper
 from bineval.models.budget import Budget
 from bineval.models.limits import Limits
@@ -18,11 +22,15 @@ from bineval.models.scripted import Scripted
 from bineval.models.stack import CallPolicy
 from bineval.store.database import Store
 from bineval.store.runs import find_run, run_names
-from bineval.types import Example, Reply, Request, Usage
-from support.asking import CHECKLIST, deciding
+from bineval.types import Example, Question, Reply, Request, Usage
+from support.asking import CHECKLIST, CON_1, deciding
 
 EXAMPLES = [Example(id=f"e{i}", output=f"text {i}") for i in range(4)]
 N = len(EXAMPLES) * len(CHECKLIST.questions)
+
+
+def chatting(**settings: Any) -> RunOptions:
+    return RunOptions(judge=JudgeOptions(chat=ChatSettings(**settings)))
 
 
 class Asked:
@@ -139,10 +147,16 @@ def test_a_budget_over_sittings_counts_what_earlier_ones_spent(place: Path) -> N
 
 @pytest.mark.parametrize("mode", ["independent", "dimension", "all"])
 def test_a_resumed_run_is_the_same_as_an_uninterrupted_one(tmp_path: Path, mode: Any) -> None:
-    chat = ChatSettings(mode=mode)
-    whole = evaluate(EXAMPLES, CHECKLIST, judge=Asked().model, store=tmp_path / "a.db", options=RunOptions(chat=chat))
+    asking = JudgeOptions(chat=ChatSettings(mode=mode))
+    whole = evaluate(
+        EXAMPLES,
+        CHECKLIST,
+        judge=Asked().model,
+        store=tmp_path / "a.db",
+        options=RunOptions(judge=asking),
+    )
     for cap in (1, 2, 3, 5, 100):
-        options = RunOptions(chat=chat, policy=CallPolicy(budget=Budget(max_calls=cap)))
+        options = RunOptions(judge=asking, policy=CallPolicy(budget=Budget(max_calls=cap)))
         try:
             parts = evaluate(EXAMPLES, CHECKLIST, judge=Asked().model, store=tmp_path / "b.db", options=options)
         except BudgetExceeded:
@@ -186,8 +200,14 @@ def test_what_cannot_change_an_answer_may_change(place: Path) -> None:
         ({"checklist": dataclasses.replace(CHECKLIST, task="Other.")}, "checklist: "),
         ({"asked": Asked("scripted/other")}, "judge.model.script: judge in the run, other now"),
         ({"options": RunOptions(repeats=2)}, "repeats: 1 in the run, 2 now"),
-        ({"options": RunOptions(chat=ChatSettings(temperature=0.7))}, "judge.temperature: 0.0 in the run, 0.7 now"),
-        ({"options": RunOptions(chat=ChatSettings(mode="all"))}, "judge.mode: independent in the run, all now"),
+        (
+            {"options": chatting(temperature=0.7)},
+            "judge.temperature: 0.0 in the run, 0.7 now",
+        ),
+        (
+            {"options": chatting(mode="all")},
+            "judge.mode: independent in the run, all now",
+        ),
     ],
 )
 def test_a_run_that_differs_is_refused_and_what_differs_is_named(
@@ -302,6 +322,48 @@ def test_the_store_is_closed_when_a_run_fails(place: Path) -> None:
     with pytest.raises(ModelAuthError):
         go(place, Asked(fails=lambda _: True))
     place.unlink()  # nothing holds it
+
+
+# Questions of each sentence
+
+PER_SENTENCE = dataclasses.replace(
+    CHECKLIST,
+    questions=(Question(id="true", text="Is it true?", dimension="consistency", per="sentence"), CON_1),
+)
+SPLIT = [Example(id="a", output="One is. Two is."), Example(id="b", output="")]
+
+
+def test_a_run_plans_a_verdict_for_each_sentence(place: Path) -> None:
+    # a: 2 sentences and the whole; b: the empty text and the whole. 5 verdicts, asked twice.
+    job = prepare(SPLIT, PER_SENTENCE, judge=Asked().model, options=RunOptions(repeats=2))
+    with Store(place) as store:
+        before = job.forecast(store, "mine")
+        run = Run(job.execute(store, "mine"))
+        assert before.n_verdicts == run.manifest["n_planned"] == run.status().n_done == 10
+        assert run.status().finished
+
+
+def test_the_splitter_is_part_of_a_run_only_where_something_is_split(place: Path) -> None:
+    with evaluate(SPLIT, PER_SENTENCE, judge=Asked().model, store=place) as run:
+        assert run.manifest["sentence_splitter"] == f"sentencex {metadata.version('sentencex')}"
+    with evaluate(SPLIT, CHECKLIST, judge=Asked().model, store=place) as run:
+        assert "sentence_splitter" not in run.manifest
+
+
+def test_sentences_of_two_splitters_are_not_mixed_in_one_run(place: Path) -> None:
+    go(place, Asked(), name="mine", examples=SPLIT, checklist=PER_SENTENCE)
+    with Store(place) as store, store.writing() as connection:
+        # As after an upgrade of the package.
+        connection.exec_driver_sql("UPDATE runs SET identity = replace(identity, 'sentencex 1.', 'sentencex 0.')")
+    with pytest.raises(ConfigError, match=r"sentence_splitter: sentencex 0\.\S+ in the run, sentencex 1\."):
+        go(place, Asked(), name="mine", examples=SPLIT, checklist=PER_SENTENCE)
+
+
+def test_a_language_that_cannot_be_split_is_found_before_any_call(place: Path) -> None:
+    asked = Asked()
+    with pytest.raises(ConfigError, match="language 'xx'"):
+        go(place, asked, examples=SPLIT, checklist=dataclasses.replace(PER_SENTENCE, language="xx"))
+    assert asked.outputs == []
 
 
 # Forecasts

@@ -1,11 +1,12 @@
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from bineval.errors import BudgetExceeded, ConfigError, ModelBusyError, ModelRequestError
-from bineval.models.budget import Budget, Budgeted
+from bineval.models.budget import Budget, Budgeted, Ledger
 from bineval.models.retry import Retrying
 from bineval.models.scripted import Scripted
 from bineval.types import Message, Price, Reply, Request, Usage
@@ -52,7 +53,7 @@ def spend(model: Budgeted) -> list[BudgetExceeded]:
 
 def test_16_threads_make_exactly_the_calls_allowed() -> None:
     server = Server()
-    errors = spend(Budgeted(server.model(), Budget(max_calls=25)))
+    errors = spend(Budgeted(server.model(), Ledger(Budget(max_calls=25))))
     assert server.n_calls == 25
     # 25 calls of 60 tokens; nobody said what they cost.
     message = "the next call would pass --max-calls 25; used so far: 25 calls, 1500 tokens, unknown cost"
@@ -61,7 +62,7 @@ def test_16_threads_make_exactly_the_calls_allowed() -> None:
 
 def test_16_threads_never_pass_the_cap_on_tokens_and_use_what_it_allows() -> None:
     server = Server()
-    errors = spend(Budgeted(server.model(), Budget(max_tokens=1000)))
+    errors = spend(Budgeted(server.model(), Ledger(Budget(max_tokens=1000))))
     # A call is sent while 60 n + 140 <= 1000, so up to n = 14 before it: 15 calls, 900 tokens.
     assert server.n_calls == 15
     assert "could pass --max-tokens 1000; used so far: 15 calls, 900 tokens" in str(errors[0])
@@ -70,7 +71,7 @@ def test_16_threads_never_pass_the_cap_on_tokens_and_use_what_it_allows() -> Non
 def test_16_threads_never_pass_the_cap_on_cost_and_use_what_it_allows() -> None:
     server = Server()
     model = server.model(Price(input_usd=1000.0, output_usd=2000.0))  # $0.001 and $0.002 a token
-    errors = spend(Budgeted(model, Budget(max_cost_usd=1.0)))
+    errors = spend(Budgeted(model, Ledger(Budget(max_cost_usd=1.0))))
     # A call costs 40 x 0.001 + 20 x 0.002 = $0.08 and reserves 0.04 + 100 x 0.002 = $0.24:
     # sent while 0.08 n + 0.24 <= 1, so up to n = 9 before it: 10 calls, $0.80.
     assert server.n_calls == 10
@@ -80,7 +81,7 @@ def test_16_threads_never_pass_the_cap_on_cost_and_use_what_it_allows() -> None:
 def test_a_call_waits_for_those_under_way_before_it_is_refused() -> None:
     may_reply = threading.Event()
     server = Server(lambda: Reply(text="yes" if may_reply.wait(PATIENCE_S) else "no", usage=USED))
-    model = Budgeted(server.model(), Budget(max_tokens=200))
+    model = Budgeted(server.model(), Ledger(Budget(max_tokens=200)))
     # Two reservations are 280 tokens; once the first call has used only 60, 60 + 140 = 200 fit.
     both = Together(lambda _: model.complete(request()).text, 2)
     time.sleep(0.05)
@@ -94,7 +95,7 @@ def test_a_call_waits_for_those_under_way_before_it_is_refused() -> None:
 def test_a_call_that_waited_is_refused_when_those_under_way_used_all() -> None:
     may_reply = threading.Event()
     server = Server(lambda: Reply(text="yes" if may_reply.wait(PATIENCE_S) else "no", usage=USED))
-    model = Budgeted(server.model(), Budget(max_calls=1))
+    model = Budgeted(server.model(), Ledger(Budget(max_calls=1)))
     all_eight = Together(lambda _: model.complete(request()).text, 8)
     time.sleep(0.05)
     may_reply.set()
@@ -108,7 +109,7 @@ def test_failed_tries_count_as_calls_without_tokens() -> None:
 
     server = Server(fail)
     model = Retrying(
-        Budgeted(server.model(), Budget(max_calls=3, max_tokens=140)), attempts=6, sleep=lambda seconds: None
+        Budgeted(server.model(), Ledger(Budget(max_calls=3, max_tokens=140))), attempts=6, sleep=lambda seconds: None
     )
     with pytest.raises(BudgetExceeded, match="max-calls 3; used so far: 3 calls, 0 tokens"):
         model.complete(request())
@@ -118,10 +119,11 @@ def test_failed_tries_count_as_calls_without_tokens() -> None:
 def test_what_earlier_sittings_used_counts() -> None:
     earlier = Usage(input_tokens=500, output_tokens=220, calls=8)
     calls, tokens, cost = Server(), Server(), Server()
-    spend(Budgeted(calls.model(), Budget(max_calls=10), spent=earlier))
-    spend(Budgeted(tokens.model(), Budget(max_tokens=1000), spent=earlier))
+    spend(Budgeted(calls.model(), Ledger(Budget(max_calls=10), spent=earlier)))
+    spend(Budgeted(tokens.model(), Ledger(Budget(max_tokens=1000), spent=earlier)))
     price = Price(input_usd=1000.0, output_usd=0.0)
-    spend(Budgeted(cost.model(price), Budget(max_cost_usd=0.6), spent=earlier))
+    paid = replace(earlier, cost_usd=price.of(earlier))
+    spend(Budgeted(cost.model(price), Ledger(Budget(max_cost_usd=0.6), spent=paid)))
     # Calls: 10 - 8. Tokens: 720 + 60 n + 140 <= 1000 up to n = 2, so 3. Cost: 0.5 + 0.04 n + 0.04 <= 0.6 up to 1, so 2.
     assert (calls.n_calls, tokens.n_calls, cost.n_calls) == (2, 3, 2)
 
@@ -130,36 +132,36 @@ def test_what_earlier_sittings_used_counts() -> None:
 def test_a_call_that_cannot_fit_is_never_sent(budget: Budget) -> None:
     server = Server()
     with pytest.raises(BudgetExceeded, match="used so far: 0 calls, 0 tokens"):
-        Budgeted(server.model(), budget).complete(request())
+        Budgeted(server.model(), Ledger(budget)).complete(request())
     assert server.n_calls == 0
 
 
 def test_a_cap_on_cost_without_a_known_price_is_refused_before_any_call() -> None:
     server = Server()
     with pytest.raises(ConfigError, match="price of scripted/function is unknown; give --price"):
-        Budgeted(server.model(None), Budget(max_cost_usd=1.0))
+        Budgeted(server.model(None), Ledger(Budget(max_cost_usd=1.0)))
     assert server.n_calls == 0
 
 
 def test_other_caps_need_no_price() -> None:
-    model = Budgeted(Server().model(None), Budget(max_calls=1, max_tokens=140))
+    model = Budgeted(Server().model(None), Ledger(Budget(max_calls=1, max_tokens=140)))
     assert model.complete(request()).text == "yes"
 
 
 def test_a_model_that_costs_nothing_fits_a_cap_of_nothing() -> None:
-    model = Budgeted(Server().model(Price(input_usd=0.0, output_usd=0.0)), Budget(max_cost_usd=0.0))
+    model = Budgeted(Server().model(Price(input_usd=0.0, output_usd=0.0)), Ledger(Budget(max_cost_usd=0.0)))
     assert model.complete(request()).text == "yes"
 
 
 def test_calls_whose_tokens_the_server_does_not_tell_count_in_full() -> None:
     server = Server(lambda: Reply(text="yes", usage=Usage(calls=1)))
-    spend(Budgeted(server.model(), Budget(max_tokens=1000)))
+    spend(Budgeted(server.model(), Ledger(Budget(max_tokens=1000))))
     assert server.n_calls == 7  # 140 x 7 = 980
 
 
 def test_a_reply_that_forgets_its_call_is_counted() -> None:
     server = Server(lambda: Reply(text="yes", usage=Usage(input_tokens=40, output_tokens=20)))
-    spend(Budgeted(server.model(), Budget(max_calls=3)))
+    spend(Budgeted(server.model(), Ledger(Budget(max_calls=3))))
     assert server.n_calls == 3
 
 
@@ -171,7 +173,7 @@ def test_a_request_that_is_too_long_takes_nothing_from_the_budget() -> None:
             return super().count_tokens(request)
 
     server = Server()
-    model = Budgeted(Short.from_function(server), Budget(max_calls=1, max_tokens=140))
+    model = Budgeted(Short.from_function(server), Ledger(Budget(max_calls=1, max_tokens=140)))
     with pytest.raises(ModelRequestError, match="too long"):
         model.complete(Request(messages=request().messages, max_tokens=N_REPLY + 1))
     assert model.complete(request()).text == "yes"

@@ -17,8 +17,10 @@ import pytest
 
 from bineval.errors import ModelRequestError
 from bineval.judging.chat import ChatSettings
+from bineval.judging.job import RunOptions
 from bineval.judging.parsing import read_one
-from bineval.methods.binary import RunOptions, evaluate
+from bineval.judging.plans import JudgeOptions
+from bineval.methods.binary import evaluate
 from bineval.models.base import Model
 from bineval.models.catalog import ModelOptions, open_model
 from bineval.models.registry import find
@@ -155,7 +157,7 @@ def test_a_run_over_it_has_verdicts_and_asks_nothing_twice(server: LlamaServer, 
         questions=tuple(Question(id=f"q{i}", text=text, dimension="content") for i, text in enumerate(questions)),
     )
     data = [{"id": "a", "input": "Tell me about snow.", "output": "Snow is white."}]
-    options = RunOptions(model=server.options, chat=ChatSettings(max_tokens=60))
+    options = RunOptions(model=server.options, judge=JudgeOptions(chat=ChatSettings(max_tokens=60)))
     n_before = len(server.statuses())
     for _ in range(2):
         with evaluate(data, checklist, judge="openai/smollm2", store=tmp_path / "runs.db", options=options) as run:

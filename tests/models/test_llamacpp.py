@@ -159,7 +159,8 @@ def test_the_context_grows_with_the_request(model: LlamaCpp) -> None:
     grown = model.complete(request("Say yes.", schema={"enum": ["yes"]}, max_tokens=5000))
     assert (grown.text.strip(), grown.finish_reason) == ('"yes"', "stop")
     assert model._engine is not None
-    assert model._engine.n_ctx == 6144
+    assert model._engine._context is not None
+    assert model._engine._context.n_ctx == 6144
     assert model.complete(request()).text == before
 
 

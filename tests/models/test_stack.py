@@ -5,7 +5,7 @@ import pytest
 
 from bineval.errors import BudgetExceeded, ConfigError, ModelBusyError
 from bineval.models.base import Model, Wrapper
-from bineval.models.budget import Budget, Budgeted
+from bineval.models.budget import Budget, Budgeted, Ledger
 from bineval.models.cache import Cached
 from bineval.models.limits import Limited, Limits
 from bineval.models.retry import Retrying
@@ -73,7 +73,7 @@ def test_every_try_counts_and_slows_down_and_is_told(replies: StoredReplies) -> 
         return "yes"
 
     notices: list[str] = []
-    policy = CallPolicy(limits=Limits(concurrency=8), budget=Budget(max_calls=2), spent=Usage(), notice=notices.append)
+    policy = CallPolicy(limits=Limits(concurrency=8), budget=Budget(max_calls=2), notice=notices.append)
     whole = stack(Scripted.from_function(busy_once), policy, replies=replies)
     assert whole.complete(request()).text == "yes"
     assert [notice.split(";")[0] for notice in notices] == ["scripted/x (HTTP 429): slow down"]
@@ -84,8 +84,8 @@ def test_every_try_counts_and_slows_down_and_is_told(replies: StoredReplies) -> 
 
 
 def test_what_earlier_sittings_used_is_passed_on(replies: StoredReplies) -> None:
-    policy = CallPolicy(budget=Budget(max_calls=3), spent=Usage(calls=3))
-    whole = stack(Scripted.from_function(lambda request: "yes"), policy, replies=replies)
+    ledger = Ledger(Budget(max_calls=3), spent=Usage(calls=3))
+    whole = stack(Scripted.from_function(lambda request: "yes"), replies=replies, ledger=ledger)
     with pytest.raises(BudgetExceeded):
         whole.complete(request())
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from bineval.stats.intervals import mean_interval
-from bineval.types import Estimate
+from bineval.stats.intervals import mean_interval, proportion_interval, resampling_group, wilson
+from bineval.types import Estimate, Example
 
 TOO_FEW = "no interval: fewer than 5 groups"
 
@@ -114,3 +114,44 @@ def test_the_interval_holds_the_mean_and_stays_within_the_values(items: list[tup
     assert (estimate.low is None) == (estimate.high is None)
     if estimate.low is not None and estimate.high is not None:
         assert min(values) - 1e-9 <= estimate.low <= estimate.high <= max(values) + 1e-9
+
+
+def test_wilson_is_that_of_the_book_and_of_scipy() -> None:
+    # Wilson for 81 of 263 at 95 % (Newcombe 1998, table I): 0.2553 to 0.3662
+    low, high = wilson(81, 263)
+    assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
+    for n_true, n in ((0, 7), (3, 8), (5, 5)):
+        oracle = stats.binomtest(n_true, n).proportion_ci(method="wilson")
+        assert wilson(n_true, n) == pytest.approx((oracle.low, oracle.high))
+
+
+def test_a_proportion_of_single_items_has_the_interval_of_wilson() -> None:
+    estimate = proportion_interval([(i, i < 3) for i in range(8)])
+    assert (estimate.value, estimate.n, estimate.method) == (0.375, 8, "Wilson, 95 %")
+    assert (estimate.low, estimate.high) == wilson(3, 8)
+
+
+def test_a_proportion_of_grouped_items_has_the_interval_of_its_groups() -> None:
+    items = [(i // 3, i % 2 == 0) for i in range(30)]
+    assert proportion_interval(items) == mean_interval((group, float(whether)) for group, whether in items)
+
+
+def test_where_all_grouped_items_are_true_each_group_counts_once() -> None:
+    estimate = proportion_interval([(i % 6, True) for i in range(60)])
+    assert (estimate.value, estimate.n, estimate.method) == (1.0, 60, "Wilson over 6 groups, 95 %")
+    assert (estimate.low, estimate.high) == wilson(6, 6)
+
+
+@pytest.mark.parametrize(
+    ("items", "method"),
+    [([], "undefined: no items"), ([("a", True), ("a", False)], TOO_FEW), ([("a", True), ("a", True)], TOO_FEW)],
+)
+def test_a_proportion_without_an_interval_says_why(items: list[tuple[object, bool]], method: str) -> None:
+    estimate = proportion_interval(items)
+    assert (estimate.low, estimate.method) == (None, method)
+
+
+def test_an_example_without_a_group_is_not_in_the_group_that_has_its_name() -> None:
+    alone, member = Example(id="a", output=""), Example(id="b", output="", group="a")
+    assert resampling_group(alone) != resampling_group(member)
+    assert resampling_group(member) == resampling_group(Example(id="c", output="", group="a"))

@@ -191,16 +191,38 @@ def test_runs_do_not_see_each_others_verdicts(store: Store, run: StoredRun) -> N
     no = placed(Verdict(answer="no"))
     assert saved(other, no) == [no.row]
     assert (run.n_verdicts(), other.n_verdicts()) == (2, 1)
-    assert (other.usage(), other.settled(0)) == (Usage(), {(0, 0)})
+    assert (other.usage(), other.settled(0)) == (Usage(), {(0, None, 0)})
 
 
 def test_what_failed_with_an_error_is_not_settled(run: StoredRun) -> None:
     reasons = ("unparsed", "refused", "truncated", "error", "not_applicable")
     rows = [placed(Verdict(answer=None, reason=reason), repeat=i) for i, reason in enumerate(reasons)]
     saved(run, *rows, placed(YES, question=2), placed(YES, position=1))
-    assert run.settled(0) == {(0, 0), (0, 1), (0, 2), (0, 4), (2, 0)}
-    assert (run.settled(1), run.settled(2)) == ({(0, 0)}, set())
+    assert run.settled(0) == {(0, None, 0), (0, None, 1), (0, None, 2), (0, None, 4), (2, None, 0)}
+    assert (run.settled(1), run.settled(2)) == ({(0, None, 0)}, set())
     assert (run.n_verdicts(), run.n_settled()) == (7, 6)
+
+
+def test_what_is_settled_is_known_by_question_sentence_and_repeat(run: StoredRun) -> None:
+    failed = Verdict(answer=None, reason="error")
+    saved(run, placed(YES, unit=0), placed(failed, unit=1), placed(YES, unit=2, repeat=1), placed(YES, question=1))
+    assert run.settled(0) == {(0, 0, 0), (0, 2, 1), (1, None, 0)}
+
+
+def test_verdicts_are_counted_by_reason_and_cache(run: StoredRun) -> None:
+    assert run.counts() == {}
+    cached, error = Verdict(answer="no", cached=True), Verdict(answer=None, reason="error")
+    saved(run, placed(YES), placed(YES, unit=3), placed(cached, question=1), placed(error, question=2))
+    assert run.counts() == {(None, False): 2, (None, True): 1, ("error", False): 1}
+
+
+def test_the_first_unanswered_verdict_is_the_first_in_order_that_should_have_an_answer(run: StoredRun) -> None:
+    skipped, error = Verdict(answer=None, reason="not_applicable"), Verdict(answer=None, reason="error")
+    saved(run, placed(YES), placed(skipped, question=1))
+    assert run.first_unanswered() is None
+    later, first = placed(error, position=2), placed(error, position=1, question=2)
+    saved(run, later, first)
+    assert run.first_unanswered() == first.row
 
 
 def test_usage_is_the_sum_over_all_verdicts_even_those_that_failed(run: StoredRun) -> None:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from bineval.errors import ModelError
+from bineval.judging.units import Asked
 from bineval.models.scripted import Scripted
 from bineval.types import Checklist, Dimension, Question, Reply, Request
 
@@ -22,6 +23,11 @@ CHECKLIST = Checklist(
 )
 
 _LISTED = re.compile(r"^- id (\S+): ", re.MULTILINE)
+
+
+def asked(*questions: Question) -> tuple[Asked, ...]:
+    """Questions of a checklist, all asked of the whole output."""
+    return tuple(Asked(place=i, original=item, unit=None, question=item) for i, item in enumerate(questions))
 
 
 def answer(word: object, explanation: str = "Because.") -> str:

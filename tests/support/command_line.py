@@ -157,5 +157,5 @@ def wait_until(condition: Callable[[], bool], *, timeout_s: float = 60.0) -> Non
 
 
 def _environment(more: Mapping[str, str] | None) -> dict[str, str]:
-    own = ("BINEVAL_STORE", "OPENAI_", "JUDGE_", "PYTHONIOENCODING")
+    own = ("BINEVAL_STORE", "OPENAI_", "TYPESAFE_", "JUDGE_", "PYTHONIOENCODING")
     return {name: value for name, value in os.environ.items() if not name.startswith(own)} | dict(more or {})

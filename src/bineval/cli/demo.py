@@ -70,12 +70,14 @@ def _pull_if_missing(judge: str) -> None:
 
 def _judge(task: "DemoTask", n_examples: int, model: "Model", database: "Store", values: dict[str, Any]) -> "Run":
     from bineval.cli.run import execute_with_progress
-    from bineval.methods.binary import Job, RunOptions
+    from bineval.judging.job import Job, RunOptions
+    from bineval.judging.plans import SingleJudge
 
     say(f"\n{task.name}: {n_examples} outputs x {len(task.checklist.questions)} questions")
     # All examples with a limit, so that the whole set goes on from the part.
-    options = RunOptions(limit=n_examples, policy=policy_of(values), model=model_options_of(values))
-    job = Job(source="demo", examples=task.examples, checklist=task.checklist, model=model, options=options)
+    options = RunOptions(limit=n_examples, policy=policy_of(values))
+    plan = SingleJudge(model=model)
+    job = Job(source="demo", examples=task.examples, checklist=task.checklist, plan=plan, options=options)
     return execute_with_progress(job, database, name=None)
 
 

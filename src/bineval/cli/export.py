@@ -20,19 +20,25 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [default: stdout]"
 )
+@click.option("--soft", is_flag=True, help="With --what scores: write soft scores, from P(yes), as value and scaled.")
 @store_option
-def export(name: str, what: str, format_: str, output: Path | None, store: str | None) -> None:
+def export(name: str, what: str, format_: str, output: Path | None, soft: bool, store: str | None) -> None:
     """Write verdicts or scores of the run NAME as a table.
 
     Missing is null (an empty cell in CSV). Verdicts are those asked so far; scores are of every example.
     """
+    if soft and what != "scores":
+        raise click.UsageError("--soft goes with --what scores")
     from bineval.io.export import SCORE_COLUMNS, VERDICT_COLUMNS, write_rows
     from bineval.judging.runs import Run
     from bineval.store.database import Store
 
     with Store(existing_store(store)) as database:
         run = Run.open(database, name)
-        rows, columns = (verdict_rows(run), VERDICT_COLUMNS) if what == "verdicts" else (score_rows(run), SCORE_COLUMNS)
+        if what == "verdicts":
+            rows, columns = verdict_rows(run), VERDICT_COLUMNS
+        else:
+            rows, columns = score_rows(run, soft=soft), SCORE_COLUMNS
         write_rows(rows, columns=columns, format=format_, path=output)  # type: ignore[arg-type]
 
 
@@ -59,8 +65,11 @@ def verdict_rows(run: "Run") -> "Iterator[dict[str, Json]]":
         }
 
 
-def score_rows(run: "Run") -> "Iterator[dict[str, Json]]":
+def score_rows(run: "Run", *, soft: bool = False) -> "Iterator[dict[str, Json]]":
     """Yields the scores of each example and dimension, and overall, with exactly the exported fields."""
+    from bineval.scoring import scales_of, to_scale
+
+    scales = scales_of(run.checklist)
     for example, scores in run.scores():
         for dimension, score in scores.items():
             yield {
@@ -69,8 +78,8 @@ def score_rows(run: "Run") -> "Iterator[dict[str, Json]]":
                 "group": example.group,
                 "system": example.system,
                 "dimension": dimension,
-                "value": score.value,
-                "scaled": score.scaled,
+                "value": score.soft if soft else score.value,
+                "scaled": to_scale(score.soft, scales[dimension]) if soft else score.scaled,
                 "n_answered": score.n_answered,
                 "n_asked": score.n_asked,
             }

@@ -14,6 +14,8 @@ from bineval.version import __version__
 EXIT_ERROR, EXIT_BUDGET, EXIT_INTERRUPTED = 1, 5, 130
 
 _COMMANDS = {
+    "band": "bineval.cli.band:band",
+    "calibrate": "bineval.cli.calibrate:calibrate",
     "demo": "bineval.cli.demo:demo",
     "export": "bineval.cli.export:export",
     "generate": "bineval.cli.generate:generate",

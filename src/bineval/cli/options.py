@@ -78,7 +78,7 @@ def is_there(place: str) -> bool:
 
 def model_options(command: _Command) -> _Command:
     """Adds the options that say how to reach a model; `model_options_of` makes their value."""
-    return _add(
+    return added(
         command,
         click.option("--base-url", metavar="URL", help="Root of a compatible server: http://localhost:8000/v1, say."),
         click.option("--api-key-env", metavar="NAME", help="Environment variable that holds the key."),
@@ -111,7 +111,7 @@ def model_options_of(values: Mapping[str, Any]) -> "ModelOptions":
 def call_options(command: _Command) -> _Command:
     """Adds limits and budget; `policy_of` makes their value."""
     count = click.IntRange(min=0)
-    return _add(
+    return added(
         command,
         click.option(
             "--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="Most calls at once."
@@ -141,7 +141,8 @@ def policy_of(values: Mapping[str, Any], notice: Callable[[str], None] | None = 
     )
 
 
-def _add(command: _Command, *options: _Decorator) -> _Command:
+def added(command: _Command, *options: _Decorator) -> _Command:
+    """The command with options, which its help shows in this order."""
     return reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 

@@ -42,6 +42,18 @@ def visible(text: str) -> str:
     return _CONTROL.sub(lambda match: f"\\x{ord(match.group()):02x}", text.replace("\r\n", "\n"))
 
 
+def plain(text: str) -> str:
+    """Returns `text` as rich shows it word by word: without markup, and with control characters escaped."""
+    from rich.markup import escape
+
+    return escape(visible(text))
+
+
+def number(value: float | None, *, digits: int = 3) -> str:
+    """A number as tables show it; a dash for what is undefined."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
 def console(*, stderr: bool = False) -> "Console":
     """A rich console on stdout or stderr; wide when the output is not a terminal, so that tables keep their columns."""
     from rich.console import Console

@@ -9,7 +9,6 @@ from bineval.cli.output import console, say
 
 if TYPE_CHECKING:
     from bineval.judging.runner import Progress
-    from bineval.types import Price
 
 _LINE_EVERY_S = 30.0
 _NOTICE_EVERY_S = 5.0
@@ -18,8 +17,7 @@ _NOTICE_EVERY_S = 5.0
 class RunProgress:
     """A context manager; call it with each `Progress`, and `notice` with what the models have to say."""
 
-    def __init__(self, price: "Price | None") -> None:
-        self._price = price
+    def __init__(self) -> None:
         self._display: _Display = _Bar() if sys.stderr.isatty() else _Lines()
         self._began_at = time.monotonic()
         self._noticed_at = -_NOTICE_EVERY_S
@@ -42,9 +40,9 @@ class RunProgress:
         self._display.show(progress.n_done, progress.n_planned, self._words(progress))
 
     def notice(self, text: str) -> None:
-        """Shows a notice; of many at a time, one every few seconds."""
+        """Shows a notice; of many at a time, one every few seconds, but every warning."""
         now = time.monotonic()
-        if now - self._noticed_at >= _NOTICE_EVERY_S:
+        if text.startswith("warning:") or now - self._noticed_at >= _NOTICE_EVERY_S:
             self._noticed_at = now
             self._display.note(text)
 
@@ -55,7 +53,7 @@ class RunProgress:
         parts = [
             _rate(per_s),
             f"{_short(usage.input_tokens + usage.output_tokens)} tokens",
-            "cost unknown" if self._price is None else f"${self._price.of(usage):.4f}",
+            "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}",
         ]
         if progress.n_cached:
             parts.append(f"{progress.n_cached} cached")

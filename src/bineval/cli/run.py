@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bineval.cli.judge_options import judge_options, plan_of
 from bineval.cli.options import (
     Number,
     call_options,
     is_there,
     json_option,
-    model_options,
-    model_options_of,
     policy_of,
-    prompt_option,
-    prompts_of,
     store_option,
     store_place,
 )
@@ -23,8 +20,8 @@ from bineval.cli.output import console, emit_json, say
 
 if TYPE_CHECKING:
     from bineval.judging.forecast import Forecast
+    from bineval.judging.job import Job
     from bineval.judging.runs import Run
-    from bineval.methods.binary import Job
     from bineval.store.database import Store
 
 EXIT_UNANSWERED = 4
@@ -38,16 +35,8 @@ EXIT_UNANSWERED = 4
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="YAML file with the questions.",
 )
-@click.option("--judge", required=True, metavar="MODEL", help="provider/model, such as openai/NAME or llamacpp/NAME.")
 @click.option("--name", help="Name of the run.  [default: made from data, checklist and judge]")
-@click.option(
-    "--mode",
-    type=click.Choice(["independent", "dimension", "all"]),
-    default="independent",
-    show_default=True,
-    help="One call per question, per dimension, or for all questions.",
-)
-@click.option("--evidence", is_flag=True, help="Ask for quotes, and check them against the text.")
+@judge_options
 @click.option(
     "--repeats",
     type=click.IntRange(min=1),
@@ -55,10 +44,6 @@ EXIT_UNANSWERED = 4
     show_default=True,
     help="Ask each question so many times and report how often the answer flips.",
 )
-@click.option("--temperature", type=Number(min=0), default=0.0, show_default=True)
-@click.option("--seed", type=int, help="Sent to models that take one; repeats add their number to it.")
-@click.option("--max-reply-tokens", type=click.IntRange(min=1), help="Cap of one reply.  [default: 400 an answer]")
-@prompt_option
 @click.option("--limit", type=click.IntRange(min=1), help="Judge only the first so many examples.")
 @click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the data file.")
 @click.option(
@@ -72,9 +57,8 @@ EXIT_UNANSWERED = 4
 @store_option
 @json_option
 @call_options
-@model_options
 def run(
-    data: Path, checklist: Path, judge: str, name: str | None, store: str | None, dry_run: bool, as_json: bool,
+    data: Path, checklist: Path, name: str | None, store: str | None, dry_run: bool, as_json: bool,
     **values: Any,
 ) -> None:  # fmt: skip
     """Ask every question of a checklist about every example of DATA.
@@ -85,7 +69,9 @@ def run(
     """
     from bineval.store.database import Store
 
-    job = _job(data, checklist, judge, values)
+    job = _job(data, checklist, values)
+    for caution in job.cautions():
+        say(f"warning: {caution}")
     place = store_place(store)
     if dry_run:
         # Where there is no store yet, an empty one in memory: a dry run leaves no file behind.
@@ -109,7 +95,7 @@ def execute_with_progress(job: "Job", database: "Store", name: str | None) -> "R
     from bineval.cli.progress import RunProgress
     from bineval.judging.runs import Run
 
-    with RunProgress(job.model.price) as progress:
+    with RunProgress() as progress:
         policy = replace(job.options.policy, notice=progress.notice)
         return Run(replace(job, options=replace(job.options, policy=policy)).execute(database, name, progress))
 
@@ -129,30 +115,17 @@ def _show_command(name: str, store: str | None) -> list[str]:
     return ["bineval", "show", name, *(["--store", store] if store else [])]
 
 
-def _job(data: Path, checklist: Path, judge: str, values: dict[str, Any]) -> "Job":
+def _job(data: Path, checklist: Path, values: dict[str, Any]) -> "Job":
     from bineval.io.checklists import load_checklist
     from bineval.io.examples import read_examples
-    from bineval.judging.chat import ChatSettings
-    from bineval.methods.binary import Job, RunOptions
-    from bineval.models.catalog import open_model
+    from bineval.judging.job import Job, RunOptions
 
-    options = model_options_of(values)
-    chat = ChatSettings(
-        mode=values["mode"],
-        evidence=values["evidence"],
-        temperature=values["temperature"],
-        seed=values["seed"],
-        max_tokens=values["max_reply_tokens"],
-        prompts=prompts_of(values["prompts"]),
-    )
     return Job(
         source=str(data),
         examples=read_examples(data, encoding=values["encoding"], warn=lambda text: say(f"warning: {text}")),
         checklist=load_checklist(checklist),
-        model=open_model(judge, options),
-        options=RunOptions(
-            repeats=values["repeats"], limit=values["limit"], chat=chat, model=options, policy=policy_of(values)
-        ),
+        plan=plan_of(values),
+        options=RunOptions(repeats=values["repeats"], limit=values["limit"], policy=policy_of(values)),
     )
 
 

@@ -4,7 +4,8 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bineval.cli.output import visible
+from bineval.cli.composition_tables import composition_json, print_composition
+from bineval.cli.output import number, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from bineval.diagnose import QuestionFacts
     from bineval.judging.runs import Run
     from bineval.judging.summary import SummaryRow
+    from bineval.types import Estimate
 
 _MOST_QUESTIONS = 10
 
@@ -22,6 +24,9 @@ def print_run(run: "Run", rows: "list[SummaryRow]", facts: "list[QuestionFacts]"
     console.print()
     print_scores(rows, console)
     console.print()
+    if (parts := run.composition()) is not None:
+        print_composition(parts, console)
+        console.print()
     _print_questions(run, facts, console)
 
 
@@ -30,53 +35,60 @@ def print_scores(rows: "list[SummaryRow]", console: "Console") -> None:
     from rich.table import Table
 
     by_system = any(row.system is not None for row in rows)
+    with_soft = any(row.soft is not None for row in rows)
     table = Table(*(["system"] if by_system else []), "dimension", box=None, pad_edge=False)
-    for title in ("score", "95 % interval", "scaled", "examples", "answered"):
+    soft_titles = ["soft", "95 % interval"] if with_soft else []
+    for title in ("score", "95 % interval", *soft_titles, "scaled", "examples", "answered"):
         table.add_column(title, justify="right")
     for previous, row in zip([None, *rows], rows, strict=False):
         if previous is not None and row.system != previous.system:
             table.add_row()
-        table.add_row(*([_plain(row.system or "all")] if by_system else []), *_score_cells(row))
+        table.add_row(*([plain(row.system or "all")] if by_system else []), *_score_cells(row, with_soft))
     console.print(table)
 
 
-def _score_cells(row: "SummaryRow") -> list[str]:
+def _score_cells(row: "SummaryRow", with_soft: bool) -> list[str]:
     estimate = row.estimate
     return [
-        _plain(row.dimension),
-        number(estimate.value),
-        "none" if estimate.low is None else f"{number(estimate.low)} to {number(estimate.high)}",
+        plain(row.dimension),
+        *_estimate_cells(estimate),
+        *(_estimate_cells(row.soft) if with_soft else []),
         number(row.scaled, digits=2),
         f"{estimate.n}" if estimate.n == row.n_examples else f"{estimate.n} of {row.n_examples}",
         f"{row.n_answered} of {row.n_asked}",
     ]
 
 
-def _print_header(run: "Run", facts: "list[QuestionFacts]", console: "Console") -> None:
-    from bineval.judging.runner import is_unanswered
+def _estimate_cells(estimate: "Estimate | None") -> list[str]:
+    if estimate is None:
+        return [number(None), "none"]
+    interval = "none" if estimate.low is None else f"{number(estimate.low)} to {number(estimate.high)}"
+    return [number(estimate.value), interval]
 
-    status, usage, cost = run.status(), run.usage(), run.cost_usd()
-    console.print(f"run [bold]{_plain(run.name)}[/bold] · judge {_plain(run.judge)}", soft_wrap=True)
+
+def _print_header(run: "Run", facts: "list[QuestionFacts]", console: "Console") -> None:
+    status, usage = run.status(), run.usage()
+    console.print(f"run [bold]{plain(run.name)}[/bold] · judge {plain(run.judge)}", soft_wrap=True)
     console.print(
         f"{status.n_done} of {status.n_planned} verdicts · {status.n_unanswered} unanswered"
         f" · {status.n_not_applicable} not applicable · {status.n_cached} from the reply cache",
         soft_wrap=True,
     )
     console.print(
-        f"{usage.calls} calls · {usage.input_tokens} tokens read, {usage.output_tokens} written · "
-        + ("cost unknown (no --price given)" if cost is None else f"cost ${cost:.4f}"),
+        f"{usage.calls} calls · {usage.input_tokens} tokens read ({usage.cached_input_tokens} of them from a prefix"
+        f" cache), {usage.output_tokens} written · "
+        + ("cost unknown (no --price given)" if usage.cost_usd is None else f"cost ${usage.cost_usd:.4f}"),
         soft_wrap=True,
     )
     if not status.finished:
         console.print("[bold]The run is unfinished:[/bold] scores rest on what is there.")
-    if status.n_unanswered:
+    if (row := run.first_unanswered()) is not None:
         console.print(
             f"[bold]{status.unanswered_share:.1%} of the questions have no answer[/bold] ({_reasons(facts)}); "
             "they count neither as yes nor as no."
         )
-        row = next(row for row in run.verdicts() if is_unanswered(row.verdict))
         console.print(
-            f"for example {_plain(row.example_id)}, {_plain(row.question_id)}: {_plain(row.verdict.explanation or '')}"
+            f"for example {plain(row.example_id)}, {plain(row.question_id)}: {plain(row.verdict.explanation or '')}"
         )
 
 
@@ -98,7 +110,7 @@ def _print_questions(run: "Run", facts: "list[QuestionFacts]", console: "Console
     for item in worst_first(facts)[:_MOST_QUESTIONS]:
         flips = [_share(item.flip_rate)] if repeated else []
         table.add_row(
-            _plain(item.question_id), _plain(texts[item.question_id]),
+            plain(item.question_id), plain(texts[item.question_id]),
             str(item.n_no), str(item.n_no + item.n_yes), str(item.n_unanswered), *flips,
         )  # fmt: skip
     part = f" ({_MOST_QUESTIONS} of {len(facts)})" if len(facts) > _MOST_QUESTIONS else ""
@@ -113,13 +125,13 @@ def worst_first(facts: "list[QuestionFacts]") -> "list[QuestionFacts]":
 
 def summary_json(run: "Run", rows: "list[SummaryRow]", facts: "list[QuestionFacts]") -> dict[str, Any]:
     """Everything that the tables show and the run's manifest, for a program; undefined is null."""
-    status = run.status()
+    status, usage, parts = run.status(), asdict(run.usage()), run.composition()
     return {
         "run": run.name,
         "judge": run.judge,
         "status": {**asdict(status), "finished": status.finished, "unanswered_share": status.unanswered_share},
-        "usage": asdict(run.usage()),
-        "cost_usd": run.cost_usd(),
+        "usage": usage,
+        "cost_usd": usage.pop("cost_usd"),
         "scores": [asdict(row) for row in rows],
         "questions": [
             {
@@ -130,19 +142,9 @@ def summary_json(run: "Run", rows: "list[SummaryRow]", facts: "list[QuestionFact
             }
             for item in worst_first(facts)
         ],
+        "composition": None if parts is None else composition_json(parts),
         "manifest": run.manifest,
     }
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(visible(text))
-
-
-def number(value: float | None, *, digits: int = 3) -> str:
-    """A number as tables show it; a dash for what is undefined."""
-    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def _share(value: float | None) -> str:

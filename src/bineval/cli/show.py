@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from bineval.judging.runs import Run
-    from bineval.types import Example, Score, VerdictRow
+    from bineval.types import Example, Question, Score, Verdict, VerdictRow
 
 _MOST_CHARS = 1500
 
@@ -87,9 +87,8 @@ def _print_example(
     run: "Run", example: "Example", scores: "dict[str, Score]", verdicts: "list[VerdictRow]", screen: "Console"
 ) -> None:
     """Prints one example with its scores and every question, answer, explanation and quote."""
-    from bineval.cli.run_tables import number
+    from bineval.cli.output import number
 
-    texts = {question.id: question.text for question in run.checklist.questions}
     system = f" · system {example.system}" if example.system else ""
     _print(screen, f"Example {example.id}{system}", style="bold")
     _print(screen, " · ".join(f"{name} {number(score.value)}" for name, score in scores.items()))
@@ -98,24 +97,53 @@ def _print_example(
         if text is not None:
             shown = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]} … ({len(text)} characters in all)"
             _print(screen, f"{title}: {shown or '(empty)'}")
-    repeated = any(row.repeat for row in verdicts)
-    for row in verdicts:
-        repeat = f" (repeat {row.repeat})" if repeated else ""
-        _print_verdict(row, f"{row.question_id}{repeat}: {texts[row.question_id]}", screen)
+    for question in run.checklist.questions:
+        rows = [row for row in verdicts if row.question_id == question.id]
+        if rows:
+            _print_question(question, rows, screen)
 
 
-def _print_verdict(row: "VerdictRow", title: str, screen: "Console") -> None:
-    verdict = row.verdict
-    answer = verdict.answer or f"no answer ({verdict.reason})"
-    style = {"yes": "green", "no": "bold red"}.get(verdict.answer or "", "yellow")
+def _print_question(question: "Question", rows: "list[VerdictRow]", screen: "Console") -> None:
+    """Prints a question with its verdicts, sentence by sentence, and marks the sentences that decide its value."""
+    from bineval.scoring import by_unit, deciding_units
+
     screen.print()
-    _print(screen, title)
-    _print(screen, answer, style=style, indent=2)
+    over = {"min": "lowest", "mean": "mean"}[question.over_sentences]
+    per = f" (of each sentence; the {over} counts)" if question.per == "sentence" else ""
+    _print(screen, f"{question.id}{per}: {question.text}")
+    deciding = deciding_units(question, by_unit(rows))
+    repeated = any(row.repeat for row in rows)
+    for row in rows:
+        if row.unit is not None and row.repeat == 0:
+            mark = "  ← lowest" if row.unit in deciding else ""
+            _print(screen, f"{row.unit + 1}. {row.sentence or '(empty)'}{mark}", style="bold" if mark else "", indent=2)
+        _print_verdict(row.verdict, f" (repeat {row.repeat})" if repeated else "", screen, 2 if row.unit is None else 5)
+
+
+def _print_verdict(verdict: "Verdict", which: str, screen: "Console", indent: int) -> None:
+    style = {"yes": "green", "no": "bold red"}.get(verdict.answer or "", "yellow")
+    _print(screen, f"{_answer(verdict)}{which}", style=style, indent=indent)
+    if verdict.raw_probability is not None:
+        _print(screen, f"before calibration: P(yes) {_probability(verdict.raw_probability)}", indent=indent)
+    if verdict.disputed:
+        _print(screen, "disputed: the explanation, asked for afterwards, disagrees", style="yellow", indent=indent)
     if verdict.explanation:
-        _print(screen, verdict.explanation, indent=2)
+        _print(screen, verdict.explanation, indent=indent)
     for quote in verdict.evidence:
         place = f"in the {quote.field}" if quote.verified else "NOT FOUND in what the judge read"
-        _print(screen, f"“{quote.quote}” ({place})", indent=2)
+        _print(screen, f"“{quote.quote}” ({place})", indent=indent)
+    for under in verdict.under:
+        _print(screen, f"{under.judge}: {_answer(under)}", indent=indent + 2)
+
+
+def _answer(verdict: "Verdict") -> str:
+    """The answer, or why there is none, with its probability where there is one."""
+    answer = verdict.answer or f"no answer ({verdict.reason})"
+    return answer if verdict.probability is None else f"{answer} · P(yes) {_probability(verdict.probability)}"
+
+
+def _probability(value: float) -> str:
+    return f"{value:.2f}".removeprefix("0")
 
 
 def _print(screen: "Console", text: str, *, style: str = "", indent: int = 0) -> None:

@@ -1,17 +1,22 @@
 """The shape of a checklist file, as pydantic models that name what is wrong and where."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from bineval.errors import DataError, UnknownNameError
 from bineval.io.yaml_text import Document, KeyPath
-from bineval.types import OVERALL
+from bineval.types import OVERALL, USUAL_LANGUAGE, USUAL_THRESHOLD, OverSentences, Unit
 
-TEXT_KEYS = frozenset({"name", "task", "description", "id", "text", "violation", "requirement", "source", "per"})
-"""Keys whose value is text however it looks: `id: no` is the id "no"."""
+TEXT_KEYS = frozenset(
+    {
+        "name", "task", "language", "description",
+        "id", "text", "violation", "requirement", "source", "per", "over_sentences",
+    }
+)  # fmt: skip
+"""Keys whose value is text however it looks: `id: no` is the id "no", `language: no` is Norwegian."""
 
 
 def _wrong(message: str) -> PydanticCustomError:
@@ -48,16 +53,24 @@ def _scale(scale: list[float]) -> list[float]:
     return scale
 
 
-def _unit(per: str) -> str:
-    if per == "sentence":
-        raise _wrong("'per: sentence' is not available in this version; leave the key out to ask of the whole output")
-    if per != "output":
-        raise _wrong(str(UnknownNameError("unit", per, ["output"])))
-    return per
+def _threshold(threshold: float) -> float:
+    if not 0 < threshold < 1:
+        raise _wrong("a threshold is a probability between 0 and 1: the answer is yes above it")
+    return threshold
+
+
+def _one_of(kind: str, known: tuple[str, ...]) -> BeforeValidator:
+    def check(value: object) -> object:
+        if isinstance(value, str) and value not in known:
+            raise _wrong(str(UnknownNameError(kind, value, known)))
+        return value
+
+    return BeforeValidator(check)
 
 
 _Text = Annotated[str, AfterValidator(_not_blank)]
 _Number = Annotated[float, Field(allow_inf_nan=False)]
+_Threshold = Annotated[_Number, AfterValidator(_threshold)]
 _Scale = Annotated[list[_Number], AfterValidator(_scale)]
 
 
@@ -74,7 +87,9 @@ class QuestionShape(_Shape):
     requirement: str | None = None
     weight: Annotated[_Number, AfterValidator(_weight)] = 1.0
     may_not_apply: bool = False
-    per: Annotated[str, AfterValidator(_unit)] = "output"
+    per: Annotated[Unit, _one_of("unit", get_args(Unit))] = "output"
+    over_sentences: Annotated[OverSentences, _one_of("way", get_args(OverSentences))] | None = None
+    threshold: _Threshold | None = None
     source: str | None = None
 
 
@@ -92,6 +107,8 @@ class ChecklistShape(_Shape):
     name: _Text
     task: str | None = None
     scale: _Scale | None = None
+    threshold: _Threshold = USUAL_THRESHOLD
+    language: _Text = USUAL_LANGUAGE
     dimensions: dict[Annotated[str, AfterValidator(_dimension_name)], DimensionShape]
     provenance: dict[str, Any] = {}
 
@@ -113,6 +130,7 @@ _KEYS_AT_DEPTH: Mapping[int, type[_Shape]] = {1: ChecklistShape, 3: DimensionSha
 _PROBLEMS = {
     "missing": "is required",
     "string_type": "must be text",
+    "literal_error": "must be text",
     "float_type": "must be a number",
     "bool_type": "must be true or false",
     "list_type": "must be a list",

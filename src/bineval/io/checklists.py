@@ -10,7 +10,7 @@ from bineval.io.checklist_shape import TEXT_KEYS, ChecklistShape, QuestionShape,
 from bineval.io.files import replacing
 from bineval.io.text import read_lines
 from bineval.io.yaml_text import Document, InlineList, KeyPath, read_yaml, write_yaml
-from bineval.types import Checklist, Dimension, Question, Scale
+from bineval.types import USUAL_LANGUAGE, USUAL_THRESHOLD, Checklist, Dimension, Question, Scale
 
 
 def load_checklist(path: str | Path) -> Checklist:
@@ -59,6 +59,8 @@ def dump_checklist(checklist: Checklist) -> str:
                 "name": checklist.name,
                 "task": checklist.task,
                 "scale": _inline(checklist.scale),
+                "threshold": _unless(USUAL_THRESHOLD, checklist.threshold),
+                "language": _unless(USUAL_LANGUAGE, checklist.language),
                 "dimensions": dimensions,
                 "provenance": checklist.provenance or None,
             }
@@ -96,6 +98,8 @@ def _parse(text: str, *, source: str, default_name: str | None) -> Checklist:
         },
         task=shape.task,
         scale=_scale(shape.scale),
+        threshold=shape.threshold,
+        language=shape.language,
         provenance=shape.provenance,
     )
 
@@ -113,6 +117,8 @@ def _questions(shape: ChecklistShape, document: Document) -> Iterator[Question]:
         n_by_prefix[prefix] += 1
         made = question.id or _free_id(prefix, n_by_prefix[prefix], taken)
         taken.setdefault(made, path)
+        if question.over_sentences is not None and question.per != "sentence":
+            raise document.error("goes with 'per: sentence' only", (*path[:-1], "over_sentences"))
         yield Question(
             id=made,
             text=question.text,
@@ -121,6 +127,9 @@ def _questions(shape: ChecklistShape, document: Document) -> Iterator[Question]:
             violation=question.violation,
             requirement=question.requirement,
             may_not_apply=question.may_not_apply,
+            per=question.per,
+            over_sentences=question.over_sentences or "min",
+            threshold=question.threshold,
             source=question.source,
         )
 
@@ -163,6 +172,9 @@ def _question_json(question: Question) -> dict[str, Json]:
             "requirement": question.requirement,
             "weight": None if question.weight == 1 else _number(question.weight),
             "may_not_apply": question.may_not_apply or None,
+            "per": _unless("output", question.per),
+            "over_sentences": _unless("min", question.over_sentences) if question.per == "sentence" else None,
+            "threshold": question.threshold,
             "source": question.source,
         }
     )
@@ -170,6 +182,10 @@ def _question_json(question: Question) -> dict[str, Json]:
 
 def _without_defaults(values: Mapping[str, Json]) -> dict[str, Json]:
     return {key: value for key, value in values.items() if value is not None}
+
+
+def _unless(usual: Json, value: Json) -> Json:
+    return None if value == usual else value
 
 
 def _inline(scale: Scale | None) -> InlineList | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from bineval.hashing import Json
+from bineval.models.base import Model
 from bineval.types import Example, Question, Request, Verdict
 
 
@@ -21,6 +22,11 @@ class Judge(Protocol):
         ...
 
     @property
+    def gives_probability(self) -> bool:
+        """Whether its answers come with P(yes)."""
+        ...
+
+    @property
     def settings(self) -> Mapping[str, Json]:
         """All that can change an answer: model, mode, prompts, parameters. A run resumes only when they are equal."""
         ...
@@ -32,7 +38,8 @@ class Judge(Protocol):
     def ask(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> list[Verdict]:
         """Answers one batch; the verdicts have the order and number of the questions.
 
-        A bad reply never raises: it becomes an unanswered verdict.
+        A question with a `sentence` is about that sentence of the output. Where there is a P(yes), the answer is yes
+        above the question's `threshold`. A bad reply never raises: it becomes an unanswered verdict.
 
         Raises:
             ModelAuthError, ModelNotFoundError: No further call can succeed.
@@ -41,10 +48,74 @@ class Judge(Protocol):
         """
         ...
 
-    def first_request(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> Request:
-        """The request that `ask` would send first; for estimates."""
+    def first_requests(
+        self, example: Example, questions: Sequence[Question], *, repeat: int = 0
+    ) -> list[tuple[Model, Request]]:
+        """The requests that `ask` would send if every first reply can be used, each with its model; for estimates."""
         ...
 
     def parameters_changed(self) -> Mapping[str, str]:
         """Parameters that the server refused, and what was done; for the manifest."""
         ...
+
+
+class ModelJudge:
+    """Base of the judges that ask one model; each says what it asks and how it reads the replies.
+
+    Args:
+        model: The model.
+        task: What the outputs were written for; None leaves it out.
+    """
+
+    def __init__(self, model: Model, *, task: str | None) -> None:
+        self.model, self.task = model, task
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.model.name
+
+    @property
+    def max_concurrency(self) -> int | None:
+        """Limit of the model."""
+        return self.model.max_concurrency
+
+    def parameters_changed(self) -> Mapping[str, str]:
+        """What the model's adapter dropped or replaced."""
+        return self.model.dropped_parameters()
+
+
+class JudgeWrapper:
+    """Base of the judges around another judge: passes everything on but `ask`, which each does in its own way."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+
+    @property
+    def name(self) -> str:
+        """Name of the judge inside."""
+        return self.judge.name
+
+    @property
+    def max_concurrency(self) -> int | None:
+        """Limit of the judge inside."""
+        return self.judge.max_concurrency
+
+    @property
+    def gives_probability(self) -> bool:
+        """Whether the judge inside does."""
+        return self.judge.gives_probability
+
+    def batches(self, questions: Sequence[Question]) -> list[list[Question]]:
+        """Those of the judge inside."""
+        return self.judge.batches(questions)
+
+    def parameters_changed(self) -> Mapping[str, str]:
+        """Those of the judge inside."""
+        return self.judge.parameters_changed()
+
+    def first_requests(
+        self, example: Example, questions: Sequence[Question], *, repeat: int = 0
+    ) -> list[tuple[Model, Request]]:
+        """Those of the judge inside."""
+        return self.judge.first_requests(example, questions, repeat=repeat)

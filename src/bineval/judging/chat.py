@@ -10,15 +10,16 @@ from typing import Literal, get_args
 
 from bineval.errors import ConfigError, ModelBusyError, ModelError
 from bineval.hashing import Json
-from bineval.io.values import storable
+from bineval.judging.base import ModelJudge
 from bineval.judging.evidence import verify_quotes
 from bineval.judging.forms import Form, SeveralForm, SingleForm
 from bineval.judging.json_text import without_reasoning
 from bineval.judging.parsing import Parsed, Reading
 from bineval.judging.rendering import example_text
+from bineval.judging.talk import Talk, asked_again, replies_together
 from bineval.models.base import Model
 from bineval.templates import Prompt, load_prompt
-from bineval.types import Answer, Example, Message, Question, Reason, Reply, Request, Usage, Verdict
+from bineval.types import Answer, Example, Question, Reason, Reply, Request, Usage, Verdict
 
 Mode = Literal["independent", "dimension", "all"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -63,15 +64,20 @@ class ChatSettings:
     prompts: Mapping[str, Path] = field(default_factory=dict)
 
 
-class ChatJudge:
+class ChatJudge(ModelJudge):
     """Asks a chat model; see `bineval.judging.base.Judge`.
 
     A reply without a usable answer is asked again once (of several questions, only the missing ones). A reply that the
     token cap cut off is asked again once with a higher cap. What is left then is unanswered, with the reason.
+
+    Raises:
+        ConfigError: The settings are not what they should be, or the model writes no text.
     """
 
     def __init__(self, model: Model, *, task: str | None = None, settings: ChatSettings | None = None) -> None:
-        self.model, self.task = model, task
+        if not model.capabilities.generates:
+            raise ConfigError(f"{model.name} writes no text: use --kind decision")
+        super().__init__(model, task=task)
         self.chat = settings or ChatSettings()
         if self.chat.mode not in MODES:
             raise ConfigError(f"mode {self.chat.mode!r} must be one of {', '.join(MODES)}")
@@ -87,14 +93,9 @@ class ChatJudge:
         }
 
     @property
-    def name(self) -> str:
-        """Name of the model."""
-        return self.model.name
-
-    @property
-    def max_concurrency(self) -> int | None:
-        """Limit of the model."""
-        return self.model.max_concurrency
+    def gives_probability(self) -> bool:
+        """It does not: a number that a model writes is no probability."""
+        return False
 
     @property
     def settings(self) -> Mapping[str, Json]:
@@ -111,9 +112,11 @@ class ChatJudge:
         }
 
     def batches(self, questions: Sequence[Question]) -> list[list[Question]]:
-        """Splits by mode."""
-        if self.chat.mode == "independent":
+        """Splits by mode; for a model that reads shared text only once, independent calls go together too."""
+        if self.chat.mode == "independent" and not self.model.capabilities.shares_prefix:
             return [[question] for question in questions]
+        if self.chat.mode == "independent":
+            return [list(questions)]
         if self.chat.mode == "all":
             return [list(questions)]
         groups: dict[str, list[Question]] = {}
@@ -121,27 +124,40 @@ class ChatJudge:
             groups.setdefault(question.dimension, []).append(question)
         return list(groups.values())
 
-    def parameters_changed(self) -> Mapping[str, str]:
-        """What the model's adapter dropped or replaced."""
-        return self.model.dropped_parameters()
-
     def ask(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> list[Verdict]:
         """Answers `questions` about `example`; see `Judge.ask`."""
-        outcome = _Outcome(talk=_Talk(self.model))
+        groups = self._groups(questions)
+        requests = [self._first_request(example, group, repeat) for group in groups]
+        replies = replies_together(self.model, requests)
+        verdicts = []
+        for group, request, reply in zip(groups, requests, replies, strict=True):
+            verdicts += self._ask(example, group, request, reply)
+        return verdicts
+
+    def _groups(self, questions: Sequence[Question]) -> list[Sequence[Question]]:
+        """The questions of each call."""
+        return [[question] for question in questions] if self.chat.mode == "independent" else [questions]
+
+    def _ask(
+        self, example: Example, questions: Sequence[Question], request: Request, reply: Reply | None
+    ) -> list[Verdict]:
+        outcome = _Outcome(talk=Talk(self.model))
         try:
-            self._converse(outcome, self.first_request(example, questions, repeat=repeat), questions)
+            self._converse(outcome, request, reply, questions)
         except ModelError as error:
             if error.stops_run or isinstance(error, ModelBusyError):
                 raise
             outcome.failed(error, questions)
         return self._verdicts(example, questions, outcome)
 
-    def _converse(self, outcome: "_Outcome", request: Request, questions: Sequence[Question]) -> None:
-        """Asks until every question has an answer, or nothing that may be tried is left."""
+    def _converse(
+        self, outcome: "_Outcome", request: Request, reply: Reply | None, questions: Sequence[Question]
+    ) -> None:
+        """Asks until every question has an answer, or nothing that may be tried is left; `reply` is the first one."""
         may_ask_again = may_raise_cap = True
         pending = questions
         while True:
-            reply = outcome.talk.send(request)
+            reply = outcome.talk.send(request) if reply is None else outcome.talk.book(reply)
             reading = self._form.read(reply.text, pending)
             pending = outcome.after(reply, reading, pending, request.max_tokens)
             if pending and outcome.reason == "truncated" and may_raise_cap:
@@ -152,9 +168,16 @@ class ChatJudge:
                 request = self._request_again(request, reply, pending, reading.problems[pending[0].id])
             else:
                 return
+            reply = None
 
-    def first_request(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> Request:
-        """The request that `ask` sends first."""
+    def first_requests(
+        self, example: Example, questions: Sequence[Question], *, repeat: int = 0
+    ) -> list[tuple[Model, Request]]:
+        """One request for each question in mode "independent", else one for all of them."""
+        groups = self._groups(questions)
+        return [(self.model, self._first_request(example, group, repeat)) for group in groups]
+
+    def _first_request(self, example: Example, questions: Sequence[Question], repeat: int) -> Request:
         values = {"example": example_text(example, self.task), **self._form.values(questions)}
         return Request(
             messages=self._prompts[self._form.prompt].fill(values),
@@ -167,9 +190,8 @@ class ChatJudge:
 
     def _request_again(self, request: Request, reply: Reply, pending: Sequence[Question], problem: str) -> Request:
         values = {"problem": problem, "questions": self._form.names(pending), "form": self._form.shape(pending)}
-        said = Message(role="assistant", content=storable(without_reasoning(reply.text)).strip() or "(nothing)")
-        messages = (*request.messages, said, *self._prompts["judge_again"].fill(values))
-        return replace(request, messages=messages, schema=self._form.schema(pending))
+        again = asked_again(request, reply, self._prompts["judge_again"], values)
+        return replace(again, schema=self._form.schema(pending))
 
     def _verdicts(self, example: Example, questions: Sequence[Question], outcome: "_Outcome") -> list[Verdict]:
         talk, shares = outcome.talk, outcome.usage_shares(questions)
@@ -193,38 +215,11 @@ class ChatJudge:
         return verdicts
 
 
-class _Talk:
-    """The calls made for one batch: what was paid for them, and where their replies are kept."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.usage = Usage()
-        self.keys: list[str] = []
-        self._n_sent = self._n_cached = 0
-
-    @property
-    def all_cached(self) -> bool:
-        """Whether there was a call, and every reply came from the cache."""
-        return self._n_cached == self._n_sent > 0
-
-    def send(self, request: Request) -> Reply:
-        """Completes one request and books it."""
-        self._n_sent += 1
-        reply = self._model.complete(request)
-        if reply.cached:
-            self._n_cached += 1
-        else:
-            self.usage += reply.usage
-        if reply.key is not None:
-            self.keys.append(reply.key)
-        return reply
-
-
 @dataclass(kw_only=True, slots=True)
 class _Outcome:
     """What asking has come to: the calls, the answers, and why the other questions have none."""
 
-    talk: _Talk
+    talk: Talk
     answers: dict[str, Parsed] = field(default_factory=dict)
     reason: Reason = "unparsed"
     problems: dict[str, str] = field(default_factory=dict)

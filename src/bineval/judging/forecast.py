@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from bineval.errors import ModelRequestError
 from bineval.judging.base import Judge
 from bineval.judging.crew import Task
-from bineval.models.base import Model
 from bineval.models.cache import ReplyCache, reply_key
 from bineval.models.sizing import input_tokens
 from bineval.types import Price, Usage
@@ -38,38 +37,41 @@ class Forecast:
     cost_usd: tuple[float, float] | None
 
 
-def forecast(tasks: Iterable[Task], judge: Judge, model: Model, replies: ReplyCache) -> Forecast:
+def forecast(tasks: Iterable[Task], judge: Judge, replies: ReplyCache) -> Forecast:
     """Forecasts `tasks`; makes no call."""
-    n_verdicts = n_calls = n_cached = n_too_long = n_input = 0
-    least = most = 0
+    n_verdicts = n_cached = n_too_long = 0
+    least = most = Usage()
+    cost: tuple[float, float] | None = (0.0, 0.0)
     for task in tasks:
         n_verdicts += len(task.questions)
-        request = judge.first_request(task.example, [q for _, q in task.questions], repeat=task.repeat)
-        if replies.get(reply_key(model, request)) is not None:
-            n_cached += 1
-            continue
-        try:
-            n_input += input_tokens(model, request)
-        except ModelRequestError:
-            n_too_long += 1
-            continue
-        n_calls += 1
-        least += min(_FEWEST_OUTPUT_TOKENS * len(task.questions), request.max_tokens)
-        most += request.max_tokens
+        requests = judge.first_requests(task.example, [asked.question for asked in task.questions], repeat=task.repeat)
+        for model, request in requests:
+            if replies.get(reply_key(model, request)) is not None:
+                n_cached += 1
+                continue
+            try:
+                n_input = input_tokens(model, request)
+            except ModelRequestError:
+                n_too_long += 1
+                continue
+            n_least = min(_FEWEST_OUTPUT_TOKENS * len(task.questions) // len(requests), request.max_tokens)
+            low = Usage(input_tokens=n_input, output_tokens=n_least, calls=1)
+            high = Usage(input_tokens=n_input, output_tokens=request.max_tokens, calls=1)
+            least, most = least + low, most + high
+            cost = _with_call(cost, model.price, low, high)
     return Forecast(
         n_verdicts=n_verdicts,
-        n_calls=n_calls,
+        n_calls=least.calls,
         n_cached=n_cached,
         n_too_long=n_too_long,
-        input_tokens=n_input,
-        output_tokens=(least, most),
-        cost_usd=_cost_range(model.price, n_input, least, most),
+        input_tokens=least.input_tokens,
+        output_tokens=(least.output_tokens, most.output_tokens),
+        cost_usd=cost,
     )
 
 
-def _cost_range(price: Price | None, n_input: int, least: int, most: int) -> tuple[float, float] | None:
-    if price is None:
-        return None
-    low = price.of(Usage(input_tokens=n_input, output_tokens=least))
-    high = price.of(Usage(input_tokens=n_input, output_tokens=most))
-    return low, high
+def _with_call(
+    cost: tuple[float, float] | None, price: Price | None, low: Usage, high: Usage
+) -> tuple[float, float] | None:
+    """The cost with one more call; unknown as soon as the price of one model is."""
+    return None if cost is None or price is None else (cost[0] + price.of(low), cost[1] + price.of(high))

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from bineval.hashing import Json
 from bineval.judging.parsing import Reading, read_one, read_several
+from bineval.judging.rendering import question_text
 from bineval.types import Question
 
 _MAX_EXPLANATION_CHARS = 400
@@ -54,12 +55,12 @@ class SingleForm:
         """The question, and the line that shows what "no" looks like."""
         (question,) = questions
         violation = f'An example of "no": {question.violation}\n' if question.violation else ""
-        return {"question": question.text, "violation": violation, "form": self.shape(questions)}
+        return {"question": question_text(question), "violation": violation, "form": self.shape(questions)}
 
     def names(self, questions: Sequence[Question]) -> str:
         """The question itself."""
         (question,) = questions
-        return question.text
+        return question_text(question)
 
     def shape(self, questions: Sequence[Question]) -> str:
         """An object with explanation and answer."""
@@ -115,7 +116,7 @@ class SeveralForm:
 
 
 def _line(question: Question) -> str:
-    line = f"- id {question.id}: {question.text}"
+    line = f"- id {question.id}: {question_text(question)}"
     if question.violation:
         line += f' (An example of "no": {question.violation})'
     if question.may_not_apply:

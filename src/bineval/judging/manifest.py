@@ -12,7 +12,7 @@ from bineval.judging.base import Judge
 from bineval.types import Checklist, Example
 from bineval.version import __version__
 
-_PACKAGES = ("openai", "anthropic", "litellm", "llama-cpp-python")
+_PACKAGES = ("openai", "anthropic", "litellm", "llama-cpp-python", "sentencex", "scikit-learn")
 _MOST_NAME_CHARS = 40
 _MOST_VALUE_CHARS = 80
 
@@ -62,7 +62,9 @@ def checklist_differences(saved: Checklist, now: Checklist) -> list[str]:
 
 def default_name(source: str, checklist: Checklist, judge: Judge, identity: Mapping[str, Json]) -> str:
     """Returns the name of a run that the user gave none: the same data, checklist and judge have the same name."""
-    parts = (PurePath(source).name.split(".")[0], checklist.name, judge.name.rpartition("/")[2])
+    # Several judges together have the names of all of them in theirs.
+    who = judge.name if "(" in judge.name else judge.name.rpartition("/")[2]
+    parts = (PurePath(source).name.split(".")[0], checklist.name, who)
     short = tagged_hash("run-name/1", [identity["data"], identity["checklist"], judge.name])[:6]
     return "-".join([*(_slug(part) for part in parts), short])
 

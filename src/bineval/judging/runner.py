@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from bineval.errors import BinevalError, BudgetExceeded
 from bineval.judging.base import Judge
 from bineval.judging.crew import Crew, Outcome, Task
-from bineval.store.runs import PlacedRow, StoredRun
-from bineval.types import Checklist, Example, Usage, Verdict, VerdictRow
+from bineval.judging.units import Units
+from bineval.store.runs import PlacedRow, Settled, StoredRun
+from bineval.types import Example, Usage, Verdict, VerdictRow
 
 _SAVE_AFTER_S = 0.5
 _SAVE_AFTER_ROWS = 200
@@ -21,7 +22,7 @@ class Progress:
     """Where a run stands.
 
     Attributes:
-        n_planned: Verdicts planned: examples x questions x repeats.
+        n_planned: Verdicts planned: of each example, its questions (those per sentence, of each sentence) x repeats.
         n_done: Verdicts that need no further call from earlier sittings, and all of this one.
         n_fresh: Verdicts of this sitting.
         n_cached: Of these, the ones from the reply cache.
@@ -76,10 +77,11 @@ def execute(
         BinevalError: The judge can go no further (see `Judge.ask`), or the store fails.
         KeyboardInterrupt: As it came; calls under way were waited for, until a second one came.
     """
+    units = Units(run.checklist)
     settled = run.settled if run.n_verdicts() else None
-    tasks = pending_tasks(run.checklist, examples, judge, repeats=repeats, settled=settled)
+    tasks = pending_tasks(units, examples, judge, repeats=repeats, settled=settled)
     crew = Crew(judge, tasks, n_threads=n_threads)
-    book = _Book(run, len(examples) * len(run.checklist.questions) * repeats, on_progress)
+    book = _Book(run, units.count(examples) * repeats, on_progress)
     try:
         _collect(crew, book)
     except (BinevalError, KeyboardInterrupt) as error:
@@ -111,30 +113,30 @@ def _collect(crew: Crew, book: "_Book") -> None:
 
 
 def pending_tasks(
-    checklist: Checklist,
+    units: Units,
     examples: Sequence[Example],
     judge: Judge,
     *,
     repeats: int,
-    settled: Callable[[int], set[tuple[int, int]]] | None = None,
+    settled: Callable[[int], set[Settled]] | None = None,
 ) -> Iterator[Task]:
     """Yields the tasks of a run that are not settled yet, example by example.
 
     Args:
-        checklist: The questions.
+        units: The questions, for each example.
         examples: The examples, in the order of the data.
         judge: Its batches are the tasks.
         repeats: How many times each question is asked.
-        settled: For an example's position, `(question's position, repeat)` of what needs no further call; None when
-            nothing is settled.
+        settled: For an example's position, what needs no further call; None when nothing is settled.
     """
-    place = {question.id: i for i, question in enumerate(checklist.questions)}
-    batches = judge.batches(checklist.questions)
     for position, example in enumerate(examples):
         done = settled(position) if settled else set()
+        asked = {item.question.id: item for item in units.of(example)}
+        batches = judge.batches([item.question for item in asked.values()])
         for repeat in range(repeats):
             for batch in batches:
-                missing = tuple((place[q.id], q) for q in batch if (place[q.id], repeat) not in done)
+                items = (asked[question.id] for question in batch)
+                missing = tuple(item for item in items if (item.place, item.unit, repeat) not in done)
                 if missing:
                     yield Task(position=position, example=example, questions=missing, repeat=repeat)
 
@@ -154,15 +156,17 @@ class _Book:
     def enter(self, outcome: Outcome) -> None:
         """Books one outcome."""
         task = outcome.task
-        for (place, question), verdict in zip(task.questions, outcome.verdicts, strict=True):
+        for asked, verdict in zip(task.questions, outcome.verdicts, strict=True):
             row = VerdictRow(
                 example_id=task.example.id,
-                question_id=question.id,
-                dimension=question.dimension,
+                question_id=asked.original.id,
+                dimension=asked.original.dimension,
+                unit=asked.unit,
+                sentence=asked.question.sentence,
                 repeat=task.repeat,
                 verdict=verdict,
             )
-            self._rows.append(PlacedRow(position=task.position, question=place, row=row))
+            self._rows.append(PlacedRow(position=task.position, question=asked.place, row=row))
         self.progress = self.progress.after(outcome.verdicts)
         self._tell()
         if len(self._rows) >= _SAVE_AFTER_ROWS or time.monotonic() - self._saved_at >= _SAVE_AFTER_S:

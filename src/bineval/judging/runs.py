@@ -1,18 +1,19 @@
 """A run as users see it: its manifest, examples, verdicts, scores, and whether it is complete."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Self, cast
 
 from bineval.diagnose import QuestionFacts, question_facts
 from bineval.hashing import Json
-from bineval.judging.runner import is_unanswered
+from bineval.judging.composition import CascadeFacts, PanelFacts, composition
 from bineval.scoring import score_rows
 from bineval.store.database import Store
 from bineval.store.runs import StoredRun, find_run
-from bineval.types import Checklist, Example, Price, Score, Usage, VerdictRow
+from bineval.types import Checklist, Example, Reason, Score, Usage, VerdictRow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,26 +83,16 @@ class Run:
         """Name of the judge."""
         return str(self._stored.facts["judge_name"])
 
-    @property
-    def price(self) -> Price | None:
-        """What the judge's tokens cost; None when unknown."""
-        pair = cast(Any, self._stored.facts.get("price_usd_per_million"))
-        return None if pair is None else Price(input_usd=pair[0], output_usd=pair[1])
-
     def usage(self) -> Usage:
-        """Tokens and calls paid for this run, over all sittings."""
+        """Tokens, calls and money paid for this run, over all sittings."""
         return self._stored.usage()
-
-    def cost_usd(self) -> float | None:
-        """What `usage` cost in US dollars; None when the price is unknown."""
-        return None if self.price is None else self.price.of(self.usage())
 
     def examples(self) -> Iterator[Example]:
         """Yields the examples in the order of the data."""
         return self._stored.examples()
 
     def verdicts(self) -> Iterator[VerdictRow]:
-        """Yields all verdicts, by example, question and repeat."""
+        """Yields all verdicts, by example, question, sentence and repeat."""
         return self._stored.rows()
 
     def scores(self) -> Iterator[tuple[Example, dict[str, Score]]]:
@@ -115,26 +106,34 @@ class Run:
                 group = next(groups, None)
             yield example, score_rows(self.checklist, rows)
 
+    def composition(self) -> CascadeFacts | PanelFacts | None:
+        """Returns who answered and who agreed, in a run of a cascade or a panel; None for a single judge."""
+        return composition(self.verdicts(), cast(Mapping[str, Json], self._stored.identity.get("judge", {})))
+
     def question_facts(self) -> list[QuestionFacts]:
         """Returns how often each question failed, was unanswered, or flipped between repeats."""
         return question_facts(self.verdicts())
 
     def status(self) -> RunStatus:
         """Returns how complete the run is."""
-        n_done = n_answered = n_unanswered = n_cached = 0
-        for row in self.verdicts():
-            n_done += 1
-            n_answered += row.verdict.answer is not None
-            n_unanswered += is_unanswered(row.verdict)
-            n_cached += row.verdict.cached
+        n_by_reason: Counter[Reason | None] = Counter()
+        n_cached = 0
+        for (reason, cached), n in self._stored.counts().items():
+            n_by_reason[reason] += n
+            n_cached += n if cached else 0
+        n_done, n_answered, n_not_applicable = n_by_reason.total(), n_by_reason[None], n_by_reason["not_applicable"]
         return RunStatus(
             n_planned=cast(int, self._stored.facts["n_planned"]),
             n_done=n_done,
             n_answered=n_answered,
-            n_not_applicable=n_done - n_answered - n_unanswered,
-            n_unanswered=n_unanswered,
+            n_not_applicable=n_not_applicable,
+            n_unanswered=n_done - n_answered - n_not_applicable,
             n_cached=n_cached,
         )
+
+    def first_unanswered(self) -> VerdictRow | None:
+        """Returns the first verdict without an answer, those that do not apply left out."""
+        return self._stored.first_unanswered()
 
     def close(self) -> None:
         """Closes the store."""

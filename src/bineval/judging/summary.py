@@ -5,9 +5,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from bineval.judging.runs import Run
-from bineval.scoring import to_scale
-from bineval.stats.intervals import mean_interval
-from bineval.types import OVERALL, Estimate, Scale
+from bineval.scoring import scales_of, to_scale
+from bineval.stats.intervals import mean_interval, resampling_group
+from bineval.types import Estimate, Scale
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,6 +18,7 @@ class SummaryRow:
         system: The system; None for all examples together.
         dimension: Name of the dimension, or "overall".
         estimate: Mean score in [0, 1] over the examples that have one, with a 95 % interval over groups.
+        soft: The same from P(yes), over the examples that have a soft score; None when no example has one.
         scaled: The mean on the dimension's scale; None without a scale.
         n_examples: Examples of the run, with or without a score.
         n_answered: Questions answered, over all examples.
@@ -27,6 +28,7 @@ class SummaryRow:
     system: str | None
     dimension: str
     estimate: Estimate
+    soft: Estimate | None
     scaled: float | None
     n_examples: int
     n_answered: int
@@ -36,6 +38,7 @@ class SummaryRow:
 @dataclass
 class _Cell:
     values: list[tuple[Hashable, float]] = field(default_factory=list)
+    softs: list[tuple[Hashable, float]] = field(default_factory=list)
     n_examples: int = 0
     n_answered: int = 0
     n_asked: int = 0
@@ -48,6 +51,7 @@ def summarize(run: Run, *, seed: int = 0) -> list[SummaryRow]:
     for example, scores in run.scores():
         if example.system is not None:
             systems[example.system] = None
+        group = resampling_group(example)
         for dimension, score in scores.items():
             for system in {None, example.system}:
                 cell = cells[system, dimension]
@@ -55,16 +59,14 @@ def summarize(run: Run, *, seed: int = 0) -> list[SummaryRow]:
                 cell.n_answered += score.n_answered
                 cell.n_asked += score.n_asked
                 if score.value is not None:
-                    # In a pair, so that no group is taken for the example that has its name as an id.
-                    group = ("example", example.id) if example.group is None else ("group", example.group)
                     cell.values.append((group, score.value))
+                if score.soft is not None:
+                    cell.softs.append((group, score.soft))
     shown = [None, *systems] if len(systems) > 1 else [None]
-    scales: dict[str, Scale | None] = {name: item.scale for name, item in run.checklist.dimensions.items()}
-    scales[OVERALL] = run.checklist.scale
     return [
-        _row(system, dimension, cells[system, dimension], scales[dimension], seed)
+        _row(system, dimension, cells[system, dimension], scale, seed)
         for system in shown
-        for dimension in scales
+        for dimension, scale in scales_of(run.checklist).items()
     ]
 
 
@@ -74,6 +76,7 @@ def _row(system: str | None, dimension: str, cell: _Cell, scale: Scale | None, s
         system=system,
         dimension=dimension,
         estimate=estimate,
+        soft=mean_interval(cell.softs, seed=seed) if cell.softs else None,
         scaled=to_scale(estimate.value, scale),
         n_examples=cell.n_examples,
         n_answered=cell.n_answered,

@@ -7,6 +7,7 @@ from typing import Any
 from bineval.errors import MissingDependencyError
 from bineval.hashing import Json
 from bineval.io.values import storable
+from bineval.models.base import Capabilities
 from bineval.models.catalog import ModelOptions
 from bineval.models.http_errors import Failure
 from bineval.models.parameters import LEFT_OUT, TEMPERATURE, Form, Offer, Parameter, strict_schema
@@ -61,6 +62,8 @@ class AnthropicChat(RemoteChat):
         ConfigError: The base URL is none, or there is no key where one is needed.
         MissingDependencyError: The package `anthropic` is not installed.
     """
+
+    capabilities = Capabilities(top_logprobs=0)
 
     def __init__(self, model: str, options: ModelOptions) -> None:
         try:

@@ -1,10 +1,30 @@
 """What a model is: one verb from `Request` to `Reply`, and what identifies it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from bineval.hashing import Json
 from bineval.types import Price, Reply, Request
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capabilities:
+    """What a model can do, known without a call.
+
+    Attributes:
+        generates: Whether it writes text.
+        decides: Whether it answers `Request.predicates`.
+        top_logprobs: Most alternatives a token whose log probability it can report; 0 for none.
+        shares_prefix: Whether `complete_many` reads what requests share at their beginning only once.
+        max_predicates: Most predicates in one request; None for no limit of its own.
+    """
+
+    generates: bool = True
+    decides: bool = False
+    top_logprobs: int = 20
+    shares_prefix: bool = False
+    max_predicates: int | None = None
 
 
 class Model(Protocol):
@@ -30,11 +50,24 @@ class Model(Protocol):
         """What tokens cost; None when unknown, never a guess."""
         ...
 
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        ...
+
     def complete(self, request: Request) -> Reply:
         """Answers one request.
 
         Raises:
             ModelError: The call failed; its class says whether another try can help.
+        """
+        ...
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
+        """Answers requests together, in order; all or none.
+
+        Raises:
+            ModelError: One of the calls failed.
         """
         ...
 
@@ -52,7 +85,7 @@ class Model(Protocol):
 
 
 class Wrapper:
-    """Base of the wrappers: passes everything on to the model inside; a wrapper overrides `complete`."""
+    """Base of the wrappers: passes everything on to the model inside; one overrides `complete` and `complete_many`."""
 
     def __init__(self, inner: Model) -> None:
         self.inner = inner
@@ -76,6 +109,11 @@ class Wrapper:
     def price(self) -> Price | None:
         """Price of the model inside."""
         return self.inner.price
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the model inside."""
+        return self.inner.capabilities
 
     def count_tokens(self, request: Request) -> int | None:
         """Count of the model inside."""

@@ -1,12 +1,13 @@
 """Caps on calls, tokens and cost: reserved before each call, settled with what it really used."""
 
 import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bineval.errors import BudgetExceeded, ConfigError
 from bineval.models.base import Model, Wrapper
 from bineval.models.sizing import input_tokens, used_by
-from bineval.types import Reply, Request, Usage
+from bineval.types import Price, Reply, Request, Usage
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,6 +31,77 @@ class Budget:
                 raise ConfigError(f"{name} must be at least 0, not {value}")
 
 
+class Ledger:
+    """What work with one budget has spent and reserved, over all its models; used by many threads at once.
+
+    Args:
+        budget: The caps.
+        spent: What earlier sittings of the same work used; it counts.
+    """
+
+    def __init__(self, budget: Budget, *, spent: Usage | None = None) -> None:
+        self.budget = budget
+        self._spent, self._reserved = spent or Usage(), Usage()
+        self._spent_usd, self._reserved_usd = self._spent.cost_usd or 0.0, 0.0
+        self._cost_is_known = self._spent.cost_usd is not None
+        self._settled = threading.Condition()
+
+    @property
+    def counts_tokens(self) -> bool:
+        """Whether a reservation must say how many tokens a call may take."""
+        return self.budget.max_tokens is not None or self.budget.max_cost_usd is not None
+
+    def reserve(self, usage: Usage, price: Price | None) -> None:
+        """Sets aside what a call may use, once the reservations of calls under way leave room for it.
+
+        Raises:
+            BudgetExceeded: It does not fit, and nothing is under way.
+        """
+        cost_usd = price.of(usage) if price else 0.0
+        with self._settled:
+            while True:
+                problem = self._passed_by(self._spent + self._reserved + usage, cost_usd)
+                if problem is None:
+                    self._reserved, self._reserved_usd = self._reserved + usage, self._reserved_usd + cost_usd
+                    return
+                if self._reserved.calls == 0:
+                    raise BudgetExceeded(f"{problem}; used so far: {self._describe()}")
+                self._settled.wait()
+
+    def settle(self, reserved: Usage, used: Usage, price: Price | None) -> None:
+        """Books what a call really used in place of what was set aside for it."""
+        with self._settled:
+            self._reserved = Usage(
+                input_tokens=self._reserved.input_tokens - reserved.input_tokens,
+                output_tokens=self._reserved.output_tokens - reserved.output_tokens,
+                calls=self._reserved.calls - reserved.calls,
+            )
+            self._spent += used
+            if price is None:
+                self._cost_is_known = False
+            else:
+                # Nothing reserved is exactly nothing, whatever was added and taken away before.
+                self._reserved_usd = self._reserved_usd - price.of(reserved) if self._reserved.calls else 0.0
+                self._spent_usd += price.of(used)
+            self._settled.notify_all()
+
+    def _passed_by(self, usage: Usage, cost_usd: float) -> str | None:
+        """Which cap would be passed by `usage` in all, the last call of which costs `cost_usd`; or None."""
+        caps = self.budget
+        if caps.max_calls is not None and usage.calls > caps.max_calls:
+            return f"the next call would pass --max-calls {caps.max_calls}"
+        tokens = usage.input_tokens + usage.output_tokens
+        if caps.max_tokens is not None and tokens > caps.max_tokens:
+            return f"the next call could pass --max-tokens {caps.max_tokens}"
+        if caps.max_cost_usd is not None and self._spent_usd + self._reserved_usd + cost_usd > caps.max_cost_usd:
+            return f"the next call could pass --max-cost {caps.max_cost_usd}"
+        return None
+
+    def _describe(self) -> str:
+        cost = f"${self._spent_usd:.4f}" if self._cost_is_known else "unknown cost"
+        return f"{self._spent.calls} calls, {self._spent.input_tokens + self._spent.output_tokens} tokens, {cost}"
+
+
 class Budgeted(Wrapper):
     """Refuses the call that could pass a cap, before it is sent.
 
@@ -39,22 +111,20 @@ class Budgeted(Wrapper):
 
     Args:
         inner: The model.
-        budget: The caps.
-        spent: What earlier sittings of the same work used; it counts.
+        ledger: Shared by all models of the same work.
+
+    Raises:
+        ConfigError: A cap on cost for a model whose price is unknown.
     """
 
-    def __init__(self, inner: Model, budget: Budget, *, spent: Usage | None = None) -> None:
+    def __init__(self, inner: Model, ledger: Ledger) -> None:
         super().__init__(inner)
-        if budget.max_cost_usd is not None and inner.price is None:
+        if ledger.budget.max_cost_usd is not None and inner.price is None:
             raise ConfigError(
                 f"--max-cost cannot be kept: the price of {inner.name} is unknown; give --price INPUT,OUTPUT "
                 "(US dollars per million tokens) or cap with --max-tokens"
             )
-        self._budget = budget
-        self._counts_tokens = budget.max_tokens is not None or budget.max_cost_usd is not None
-        self._spent = spent or Usage()
-        self._reserved = Usage()
-        self._settled = threading.Condition()
+        self._ledger = ledger
 
     def complete(self, request: Request) -> Reply:
         """Completes `request` if its reservation fits the budget.
@@ -62,53 +132,30 @@ class Budgeted(Wrapper):
         Raises:
             BudgetExceeded: It does not; nothing was sent.
         """
-        reservation = Usage(calls=1)
-        if self._counts_tokens:
-            n_input = input_tokens(self.inner, request)
-            reservation = Usage(input_tokens=n_input, output_tokens=request.max_tokens, calls=1)
-        self._reserve(reservation)
-        used = Usage(calls=1)
+        (reply,) = self._complete([request], lambda: [self.inner.complete(request)])
+        return reply
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
+        """Completes `requests` together if the reservation for all of them fits the budget.
+
+        Raises:
+            BudgetExceeded: It does not; nothing was sent.
+        """
+        return self._complete(requests, lambda: self.inner.complete_many(requests))
+
+    def _complete(self, requests: Sequence[Request], call: Callable[[], list[Reply]]) -> list[Reply]:
+        reserved = [self._reservation(request) for request in requests]
+        whole = sum(reserved, Usage())
+        self._ledger.reserve(whole, self.price)
+        used = Usage(calls=len(requests))
         try:
-            reply = self.inner.complete(request)
-            used = used_by(reply, reservation)
-            return reply
+            replies = call()
+            used = sum((used_by(reply, usage) for reply, usage in zip(replies, reserved, strict=True)), Usage())
+            return replies
         finally:
-            self._settle(reservation, used)
+            self._ledger.settle(whole, used, self.price)
 
-    def _reserve(self, reservation: Usage) -> None:
-        with self._settled:
-            while True:
-                problem = self._passed_by(self._spent + self._reserved + reservation)
-                if problem is None:
-                    self._reserved += reservation
-                    return
-                if self._reserved.calls == 0:
-                    raise BudgetExceeded(f"{problem}; used so far: {self._describe(self._spent)}")
-                self._settled.wait()
-
-    def _settle(self, reservation: Usage, used: Usage) -> None:
-        with self._settled:
-            self._reserved = Usage(
-                input_tokens=self._reserved.input_tokens - reservation.input_tokens,
-                output_tokens=self._reserved.output_tokens - reservation.output_tokens,
-                calls=self._reserved.calls - reservation.calls,
-            )
-            self._spent += used
-            self._settled.notify_all()
-
-    def _passed_by(self, usage: Usage) -> str | None:
-        """Which cap `usage` would pass, or None."""
-        caps, price = self._budget, self.inner.price
-        if caps.max_calls is not None and usage.calls > caps.max_calls:
-            return f"the next call would pass --max-calls {caps.max_calls}"
-        tokens = usage.input_tokens + usage.output_tokens
-        if caps.max_tokens is not None and tokens > caps.max_tokens:
-            return f"the next call could pass --max-tokens {caps.max_tokens}"
-        if caps.max_cost_usd is not None and price is not None and price.of(usage) > caps.max_cost_usd:
-            return f"the next call could pass --max-cost {caps.max_cost_usd}"
-        return None
-
-    def _describe(self, usage: Usage) -> str:
-        price = self.inner.price
-        cost = "unknown cost" if price is None else f"${price.of(usage):.4f}"
-        return f"{usage.calls} calls, {usage.input_tokens + usage.output_tokens} tokens, {cost}"
+    def _reservation(self, request: Request) -> Usage:
+        if not self._ledger.counts_tokens:
+            return Usage(calls=1)
+        return Usage(input_tokens=input_tokens(self.inner, request), output_tokens=request.max_tokens, calls=1)

@@ -1,6 +1,7 @@
 """Keeps every reply under a key of all that can change it, so that nothing is paid twice."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -47,6 +48,18 @@ class Cached(Wrapper):
             with self._lock:
                 del self._under_way[key]
             mine.set()
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
+        """Takes kept replies where there are any, and asks the model for the others together."""
+        keys = [reply_key(self.inner, request) for request in requests]
+        replies = {key: reply for key in keys if (reply := self._look_up(key)) is not None}
+        missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in replies}
+        if missing:
+            made = self.inner.complete_many(list(missing.values()))
+            for key, reply in zip(missing, made, strict=True):
+                self._replies.put(key, reply_to_json(reply))
+                replies[key] = replace(reply, key=key)
+        return [replies[key] for key in keys]
 
     def _claim(self, key: str, mine: threading.Event) -> threading.Event:
         with self._lock:

@@ -13,6 +13,8 @@ _PROVIDERS = {
     "anthropic": "bineval.models.anthropic_chat:AnthropicChat",
     "litellm": "bineval.models.litellm_chat:LiteLLMChat",
     "llamacpp": "bineval.models.llamacpp:LlamaCpp",
+    "systemone": "bineval.models.systemone:SystemOne",
+    "decisions": "bineval.models.openai_decisions:OpenAIDecisions",
     "scripted": "bineval.models.scripted:Scripted",
 }
 

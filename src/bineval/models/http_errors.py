@@ -1,9 +1,10 @@
 """What went wrong with a call over HTTP, in one form for every provider, and its translation to our errors.
 
 Providers agree on status codes and little else. `read_failure` finds the message, the machine-readable codes and the
-named request fields in every shape of error body met in practice; decisions are made by status and code. Only three
+named request fields in every shape of error body met in practice; decisions are made by status and code. Only four
 things are decided by wording, because servers give no code for them: an input that is too long, an account without
-credit, and a request that llama-cpp-python's server finds invalid, which it calls an internal error (500).
+credit, a model that does not exist where that is a bad request (400), and a request that llama-cpp-python's server
+finds invalid, which it calls an internal error (500).
 """
 
 import email.utils
@@ -21,9 +22,16 @@ EMPTY_REPLY = "empty_reply"
 """Our own code for a well-formed answer without any reply in it; another try often helps."""
 
 _MAX_MESSAGE = 800
+_REQUEST_IDS = ("x-request-id", "request-id", "x-typesafe-request-id")
 
 _TOO_LONG = frozenset(
-    {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "request_too_large"}
+    {
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "max_tokens_exceeded",
+        "request_too_large",
+        "string_above_max_length",
+    }
 )
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
 _AUTH = frozenset(
@@ -64,6 +72,7 @@ _TOO_LONG_WORDS = re.compile(
     re.IGNORECASE,
 )
 _INVALID_BODY_WORDS = re.compile(r"\d+ validation errors?:.{0,200}'loc': \('body'", re.DOTALL)
+_UNKNOWN_MODEL_WORDS = re.compile(r"unknown model\b", re.IGNORECASE)
 _NO_CREDIT_WORDS = re.compile(r"credit balance is too low", re.IGNORECASE)
 
 
@@ -136,6 +145,8 @@ class Failure:
     def _final_class(self) -> type[ModelError]:
         if self.codes & _NOT_FOUND or self.status in (404, 405):
             return ModelNotFoundError
+        if self.status == 400 and _UNKNOWN_MODEL_WORDS.match(self.message):
+            return ModelNotFoundError
         if self.codes & _AUTH or self.status in (401, 402, 403):
             return ModelAuthError
         if self.status == 400 and _NO_CREDIT_WORDS.search(self.message):
@@ -173,7 +184,7 @@ def failure_in(answer: Any, status: int, headers: Mapping[str, str], *, secret: 
         status=status,
         codes=frozenset(_codes(error)),
         fields=tuple(_fields(error)),
-        request_id=headers.get("x-request-id") or headers.get("request-id"),
+        request_id=next((headers[name] for name in _REQUEST_IDS if headers.get(name)), None),
         retry_after_s=retry_after(headers),
     )
 
@@ -197,15 +208,16 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _error_object(parsed: Any) -> Mapping[str, Any]:  # noqa: ANN401 - any JSON value
-    """The mapping that describes the error: the value of "error" if there is one, else the body itself."""
+    """The mapping that describes the error: the value of "error" or "detail" if it is one, else the body itself."""
     if isinstance(parsed, list):
         parsed = parsed[0] if parsed else None
     if not isinstance(parsed, dict):
         return {}
-    error = parsed.get("error")
+    error, detail = parsed.get("error"), parsed.get("detail")
     if isinstance(error, dict):
         return error
-    return {**parsed, "message": error} if isinstance(error, str) else parsed
+    inner = detail if isinstance(detail, dict) else parsed
+    return {**inner, "message": error} if isinstance(error, str) else inner
 
 
 def _details(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -226,7 +238,7 @@ def _texts(error: Mapping[str, Any]) -> Iterator[str]:
 
 def _codes(error: Mapping[str, Any]) -> Iterator[str]:
     details, inner = error.get("details"), error.get("innererror")
-    values = [error.get("code"), error.get("type"), error.get("status")]
+    values = [error.get(name) for name in ("code", "type", "error_type", "status")]
     values.append(details.get("error_code") if isinstance(details, dict) else None)
     values.append(inner.get("code") if isinstance(inner, dict) else None)
     yield from (value.lower() for value in values if isinstance(value, str))

@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bineval.errors import ConfigError, ModelBusyError
@@ -63,21 +63,34 @@ class Limited(Wrapper):
 
     def complete(self, request: Request) -> Reply:
         """Completes `request` when its turn has come."""
-        n_input = estimated_tokens(request) if self._counts_tokens else 0
-        reserved = Usage(input_tokens=n_input, output_tokens=request.max_tokens)
+        (reply,) = self._complete([request], lambda: [self.inner.complete(request)])
+        return reply
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
+        """Completes `requests` together when the turn of all has come; they take one place of the concurrency."""
+        return self._complete(requests, lambda: self.inner.complete_many(requests))
+
+    def _complete(self, requests: Sequence[Request], call: Callable[[], list[Reply]]) -> list[Reply]:
+        reserved = [
+            Usage(
+                input_tokens=estimated_tokens(request) if self._counts_tokens else 0, output_tokens=request.max_tokens
+            )
+            for request in requests
+        ]
         round_ = self._gate.enter()
         try:
-            self._requests.take(1)
-            self._tokens.take(_tokens(reserved))
-            reply = self.inner.complete(request)
+            self._requests.take(len(requests))
+            self._tokens.take(sum(map(_tokens, reserved)))
+            replies = call()
         except ModelBusyError as error:
             if error.status == _TOO_MANY_REQUESTS:
                 self._gate.shrink(round_)
             raise
         else:
             self._gate.grow()
-            self._tokens.give_back(_tokens(reserved) - _tokens(used_by(reply, reserved)))
-            return reply
+            used = [used_by(reply, usage) for reply, usage in zip(replies, reserved, strict=True)]
+            self._tokens.give_back(sum(map(_tokens, reserved)) - sum(map(_tokens, used)))
+            return replies
         finally:
             self._gate.leave()
 

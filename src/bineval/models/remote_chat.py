@@ -1,9 +1,11 @@
-"""What all chat models behind a provider's API share: the call with its negotiation, and what identifies the model."""
+"""What all models behind a provider's API share: the call with its negotiation, and what identifies the model."""
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bineval.hashing import Json
+from bineval.models.base import Capabilities
 from bineval.models.http_errors import Failure
 from bineval.models.parameters import Negotiation, Offer, Parameter
 from bineval.types import Price, Reply, Request, Usage
@@ -20,6 +22,7 @@ class RemoteChat(ABC):
     """
 
     max_concurrency: int | None = None
+    capabilities = Capabilities()
 
     def __init__(
         self, *, provider: str, model: str, base_url: str | None, price: Price | None, parameters: tuple[Parameter, ...]
@@ -52,6 +55,10 @@ class RemoteChat(ABC):
             )
         raise outcome.to_error(self.name)
 
+    def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
+        """Answers one request after the other."""
+        return [self.complete(request) for request in requests]
+
     def count_tokens(self, request: Request) -> int | None:
         """None: only the provider knows."""
         return None
@@ -67,4 +74,4 @@ class RemoteChat(ABC):
 
 def token_count(value: object) -> int:
     """A number of tokens from a server's answer; 0 where it did not say."""
-    return int(value) if isinstance(value, int | float) else 0
+    return int(value) if isinstance(value, int | float) and 0 <= value < math.inf else 0

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import tenacity
 
@@ -50,6 +50,10 @@ class Retrying(Wrapper):
     def complete(self, request: Request) -> Reply:
         """Completes `request`, trying again as long as that can help."""
         return self._retrying.copy()(self.inner.complete, request)
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
+        """Completes `requests` together, trying all again as long as that can help."""
+        return self._retrying.copy()(self.inner.complete_many, requests)
 
     def _wait_s(self, state: tenacity.RetryCallState) -> float:
         error = state.outcome.exception() if state.outcome else None

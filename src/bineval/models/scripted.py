@@ -3,7 +3,7 @@
 import traceback
 import types
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import ClassVar, Self
 
 from bineval.errors import BinevalError, ConfigError, ModelRequestError
 from bineval.hashing import Json
+from bineval.models.base import Capabilities
 from bineval.models.catalog import ModelOptions
 from bineval.models.scripted_rules import RULE_FILES, read_rules
 from bineval.types import Price, Reply, Request, Usage
@@ -36,6 +37,7 @@ class Scripted:
     """
 
     max_concurrency: ClassVar[int | None] = None
+    capabilities = Capabilities(decides=True)
 
     def __init__(self, model: str, options: ModelOptions, *, script: Script | None = None) -> None:
         if options.base_url or options.api_key_env:
@@ -86,6 +88,10 @@ class Scripted:
             model=reply.model or self.name,
             params_used=reply.params_used or _params(request),
         )
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
+        """The script's replies."""
+        return [self.complete(request) for request in requests]
 
     def count_tokens(self, request: Request) -> int:
         """The same estimate that `complete` reports as input tokens."""

@@ -5,7 +5,6 @@ go through the clients' own `post`, which returns the HTTP answer as it is: buil
 more than all the rest of a call.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from types import ModuleType
@@ -17,14 +16,14 @@ import httpx2
 from bineval.environment import api_key
 from bineval.errors import ConfigError
 from bineval.models.catalog import ModelOptions
-from bineval.models.http_errors import Failure, failure_in, read_failure
+from bineval.models.endpoint import Endpoint, timeouts
+from bineval.models.http_errors import Failure
 
-_CONNECT_TIMEOUT_S = 10.0
 _NO_KEY = "none"
 _NEEDING_KEYS = ("https://api.openai.com/", "https://api.anthropic.com")
 
 
-class SdkEndpoint:
+class SdkEndpoint(Endpoint):
     """A path of a provider's API.
 
     Args:
@@ -45,55 +44,31 @@ class SdkEndpoint:
         self, sdk: ModuleType, client_class: str, *, key_variable: str, path: str, options: ModelOptions
     ) -> None:
         if options.base_url is not None:
-            _check_url(options.base_url)
-        self._secret = key_from(options, key_variable)
+            check_url(options.base_url)
+        secret = key_from(options, key_variable)
         self._sdk = sdk
         self._path = path
-        self._timeout = httpx2.Timeout(options.timeout_s, connect=min(_CONNECT_TIMEOUT_S, options.timeout_s))
         self._client = getattr(sdk, client_class)(
-            api_key=self._secret or _NO_KEY,
+            api_key=secret or _NO_KEY,
             base_url=options.base_url,
-            timeout=self._timeout,
+            timeout=timeouts(options.timeout_s),
             max_retries=0,
         )
-        self.base_url = public_url(str(self._client.base_url))
-        if self._secret is None and self.base_url.startswith(_NEEDING_KEYS):
+        base_url = public_url(str(self._client.base_url))
+        super().__init__(base_url=base_url, secret=secret, timeout_s=options.timeout_s)
+        if secret is None and base_url.startswith(_NEEDING_KEYS):
             raise ConfigError(f"no API key: set the environment variable {key_variable}, or give --base-url")
 
-    def post(self, body: Mapping[str, Any]) -> dict[str, Any] | Failure:
-        """Posts `body` as JSON; returns the JSON object of the answer, or what went wrong."""
+    def _send(self, body: Mapping[str, Any]) -> httpx2.Response | Failure:
         try:
             response: httpx2.Response = self._client.post(
                 self._path, body=body, cast_to=httpx2.Response, options={"timeout": self._timeout}
             )
         except self._sdk.APIStatusError as error:
-            return read_failure(error.status_code, error.response.text, error.response.headers, secret=self._secret)
+            return self._refused(error.response)
         except self._sdk.APIConnectionError as error:
-            return Failure(message=self._connection_problem(error.__cause__))
-        try:
-            answer = json.loads(response.content)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
-            return self.unexpected(f"{response.headers.get('content-type', 'something')} that is no JSON object")
-        if answer.get("error"):
-            return failure_in(answer, 200, response.headers, secret=self._secret)
-        return answer
-
-    def unexpected(self, what: str) -> Failure:
-        """The failure for an answer with status 200 that is not what this API answers."""
-        return Failure(
-            message=f"{self.base_url} answered {what}, so it is not the API that was expected; check the base URL",
-            status=200,
-        )
-
-    def _connection_problem(self, cause: BaseException | None) -> str:
-        if isinstance(cause, httpx2.ConnectTimeout | httpx2.PoolTimeout):
-            return f"no connection to {self.base_url} in time"
-        if isinstance(cause, httpx2.TimeoutException):
-            return f"no reply from {self.base_url} within {self._timeout.read:g} s"
-        reason = f"{cause}".replace(self._secret, "[key]") if self._secret else f"{cause}"
-        return f"no connection to {self.base_url}: {reason or type(cause).__name__}"
+            return self._unreachable(error.__cause__)
+        return response
 
 
 def key_from(options: ModelOptions, usual_variable: str | None) -> str | None:
@@ -111,7 +86,12 @@ def key_from(options: ModelOptions, usual_variable: str | None) -> str | None:
     return key
 
 
-def _check_url(url: str) -> None:
+def check_url(url: str) -> None:
+    """Checks that `url` can be a base URL.
+
+    Raises:
+        ConfigError: It cannot.
+    """
     try:
         parts = urlsplit(url)
         valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

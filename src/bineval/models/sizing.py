@@ -25,10 +25,12 @@ def input_tokens(model: Model, request: Request) -> int:
 
 
 def estimated_tokens(request: Request) -> int:
-    """Tokens of the request's messages and schema by their length."""
+    """Tokens of the request's messages, schema and predicates by their length."""
     texts = [message.content for message in request.messages]
     if request.schema is not None:
         texts.append(canonical_json(request.schema))
+    for item in request.predicates:
+        texts += [text for text in (item.instructions, item.yes, item.no) if text is not None]
     return sum(len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN + _TOKENS_PER_TEXT for text in texts)
 
 

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -12,11 +13,14 @@ from bineval.hashing import Json, tagged_hash
 from bineval.store.database import Store
 from bineval.store.ownership import describe, is_alive, new_owner
 from bineval.store.rows import from_columns, to_columns
-from bineval.store.schema import examples, replies, run_examples, runs, verdicts
-from bineval.types import Checklist, Example, Usage, VerdictRow, checklist_from_json
+from bineval.store.schema import WHOLE_OUTPUT, examples, replies, run_examples, runs, verdicts
+from bineval.types import Checklist, Example, Reason, Usage, VerdictRow, checklist_from_json
 
 _EXAMPLES_AT_ONCE = 500
 _ROWS_AT_ONCE = 500
+
+Settled = tuple[int, int | None, int]
+"""`(question's place, unit, repeat)` of a verdict of one example that needs no further call."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -135,25 +139,40 @@ class StoredRun:
 
     def rows(self) -> Iterator[VerdictRow]:
         """Yields all verdicts in the order of data, checklist, sentence and repeat."""
-        query = (
-            sa.select(verdicts)
-            .where(verdicts.c.run_id == self.id)
-            .order_by(verdicts.c.position, verdicts.c.question, verdicts.c.unit, verdicts.c.repeat)
-        )
         with self.store.reading() as connection:
-            for columns in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(query):
+            for columns in connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(self._rows()):
                 yield from_columns(columns)
 
-    def settled(self, position: int) -> set[tuple[int, int]]:
-        """`(question's position, repeat)` of the verdicts of one example that need no further call.
+    def first_unanswered(self) -> VerdictRow | None:
+        """The first verdict, in the order of `rows`, that should have an answer and has none."""
+        query = self._rows().where(verdicts.c.reason != "not_applicable").limit(1)
+        with self.store.reading() as connection:
+            columns = connection.execute(query).one_or_none()
+        return None if columns is None else from_columns(columns)
+
+    def settled(self, position: int) -> set[Settled]:
+        """The verdicts of one example that need no further call.
 
         A verdict that failed with an error is not settled: the same command asks it again.
         """
-        query = sa.select(verdicts.c.question, verdicts.c.repeat).where(
+        query = sa.select(verdicts.c.question, verdicts.c.unit, verdicts.c.repeat).where(
             verdicts.c.run_id == self.id, verdicts.c.position == position, _SETTLED
         )
         with self.store.reading() as connection:
-            return {(row.question, row.repeat) for row in connection.execute(query)}
+            return {
+                (row.question, None if row.unit == WHOLE_OUTPUT else row.unit, row.repeat)
+                for row in connection.execute(query)
+            }
+
+    def counts(self) -> dict[tuple[Reason | None, bool], int]:
+        """Number of verdicts by `(reason for having no answer, cached)`."""
+        query = (
+            sa.select(verdicts.c.reason, verdicts.c.cached, sa.func.count())
+            .where(verdicts.c.run_id == self.id)
+            .group_by(verdicts.c.reason, verdicts.c.cached)
+        )
+        with self.store.reading() as connection:
+            return {(reason, cached): n for reason, cached, n in connection.execute(query)}
 
     def n_verdicts(self) -> int:
         """Number of verdicts saved."""
@@ -171,9 +190,12 @@ class StoredRun:
         """Tokens and calls paid for the saved verdicts, over all sittings."""
         names = ("input_tokens", "output_tokens", "cached_input_tokens", "calls")
         sums = [sa.func.coalesce(sa.func.sum(verdicts.c[name]), 0) for name in names]
+        cost = sa.func.coalesce(sa.func.sum(verdicts.c.cost_usd), 0.0)
+        n_unknown = sa.func.count().filter(verdicts.c.cost_usd.is_(None))
         with self.store.reading() as connection:
-            row = connection.execute(sa.select(*sums).where(verdicts.c.run_id == self.id)).one()
-        return Usage(**dict(zip(names, map(int, row), strict=True)))
+            row = connection.execute(sa.select(*sums, cost, n_unknown).where(verdicts.c.run_id == self.id)).one()
+        counts = dict(zip(names, map(int, row[: len(names)]), strict=True))
+        return Usage(**counts, cost_usd=None if row[-1] else float(row[-2]))
 
     def uncounted_replies(self) -> dict[str, dict[str, Json]]:
         """Replies that this run paid for and that no settled verdict counts, by key.
@@ -195,6 +217,13 @@ class StoredRun:
                 for row in connection.execute(sa.select(replies.c.key, replies.c.reply).where(wanted)):
                     found[row.key] = json.loads(row.reply)
         return found
+
+    def _rows(self) -> sa.Select[Any]:
+        return (
+            sa.select(verdicts)
+            .where(verdicts.c.run_id == self.id)
+            .order_by(verdicts.c.position, verdicts.c.question, verdicts.c.unit, verdicts.c.repeat)
+        )
 
     def _count(self, table: sa.Table) -> sa.Select[int]:
         return sa.select(sa.func.count()).select_from(table).where(table.c.run_id == self.id)

@@ -76,6 +76,9 @@ verdicts = sa.Table(
     sa.Column("cached_input_tokens", sa.Integer, nullable=False),
     sa.Column("calls", sa.Integer, nullable=False),
     sa.Column("replies", sa.Text, nullable=False),  # keys in the table replies, separated by spaces
+    sa.Column("cost_usd", sa.Float),  # null when a price is unknown
+    sa.Column("sentence", _Words),  # what `unit` is about
+    sa.Column("details", sa.Text),  # JSON: mass outside yes and no, verdicts under this one, …; null when there is none
 )
 
 replies = sa.Table(
@@ -86,8 +89,17 @@ replies = sa.Table(
     sa.Column("reply", sa.Text, nullable=False),  # JSON
 )
 
+
+def _add_missing_columns(connection: sa.Connection) -> None:
+    """Adds the columns of verdicts that came later; a store made just now has them."""
+    there = {column["name"] for column in sa.inspect(connection).get_columns(verdicts.name)}
+    for name, kind in (("cost_usd", "FLOAT"), ("sentence", "TEXT"), ("details", "TEXT")):
+        if name not in there:
+            connection.exec_driver_sql(f"ALTER TABLE {verdicts.name} ADD COLUMN {name} {kind}")
+
+
 # Step i leads from version i to version i + 1. Released steps are never edited.
-_STEPS: tuple[Callable[[sa.Connection], None], ...] = (metadata.create_all,)
+_STEPS: tuple[Callable[[sa.Connection], None], ...] = (metadata.create_all, _add_missing_columns)
 
 
 def is_current(connection: sa.Connection, place: str) -> bool:

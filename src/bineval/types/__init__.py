@@ -1,12 +1,25 @@
 """The words of bineval as frozen types: examples, checklists, verdicts and scores, calls."""
 
-from bineval.types.calls import FinishReason, Message, Price, Reply, Request, Role, TokenLogprob, Usage
-from bineval.types.checklists import OVERALL, Checklist, Dimension, Question, Scale, checklist_from_json
+from bineval.types.calls import FinishReason, Message, Predicate, Price, Reply, Request, Role, TokenLogprob, Usage
+from bineval.types.checklists import (
+    OVERALL,
+    USUAL_LANGUAGE,
+    USUAL_THRESHOLD,
+    Checklist,
+    Dimension,
+    OverSentences,
+    Question,
+    Scale,
+    Unit,
+    checklist_from_json,
+)
 from bineval.types.examples import Example
 from bineval.types.verdicts import Answer, Estimate, Evidence, Reason, Score, Verdict, VerdictRow
 
 __all__ = [
     "OVERALL",
+    "USUAL_LANGUAGE",
+    "USUAL_THRESHOLD",
     "Answer",
     "Checklist",
     "Dimension",
@@ -15,6 +28,8 @@ __all__ = [
     "Example",
     "FinishReason",
     "Message",
+    "OverSentences",
+    "Predicate",
     "Price",
     "Question",
     "Reason",
@@ -24,6 +39,7 @@ __all__ = [
     "Scale",
     "Score",
     "TokenLogprob",
+    "Unit",
     "Usage",
     "Verdict",
     "VerdictRow",

@@ -19,12 +19,14 @@ class Usage:
         output_tokens: Tokens written, hidden reasoning included.
         cached_input_tokens: The part of `input_tokens` that the provider or engine had already read.
         calls: Calls that were really made.
+        cost_usd: What they cost in US dollars, without discounts for cached input; None when a price is unknown.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_input_tokens: int = 0
     calls: int = 0
+    cost_usd: float | None = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -32,10 +34,11 @@ class Usage:
             output_tokens=self.output_tokens + other.output_tokens,
             cached_input_tokens=self.cached_input_tokens + other.cached_input_tokens,
             calls=self.calls + other.calls,
+            cost_usd=None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd,
         )
 
     def split(self, n: int) -> list["Usage"]:
-        """Shares for the `n` verdicts of one call, whole numbers that add up to this usage exactly."""
+        """Shares for the `n` verdicts of one call: tokens and calls are whole numbers that add up to these exactly."""
 
         def shares(total: int) -> list[int]:
             base, extra = divmod(total, n)
@@ -48,7 +51,11 @@ class Usage:
             shares(self.calls),
             strict=True,
         )
-        return [Usage(input_tokens=i, output_tokens=o, cached_input_tokens=c, calls=k) for i, o, c, k in columns]
+        cost = None if self.cost_usd is None else self.cost_usd / n
+        return [
+            Usage(input_tokens=i, output_tokens=o, cached_input_tokens=c, calls=k, cost_usd=cost)
+            for i, o, c, k in columns
+        ]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -72,6 +79,27 @@ class Message:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Predicate:
+    """A yes/no question as a decision model takes it.
+
+    Attributes:
+        id: Unique within its request; not shown to the model.
+        instructions: The question, naming fields of the state in backticks.
+        yes: What counts as yes, where that needs saying.
+        no: What counts as no.
+    """
+
+    id: str
+    instructions: str
+    yes: str | None = None
+    no: str | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """All fields as JSON values."""
+        return {"id": self.id, "instructions": self.instructions, "yes": self.yes, "no": self.no}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
     """One call to a model, independent of any provider.
 
@@ -84,6 +112,7 @@ class Request:
             server without schemas still can be asked.
         top_logprobs: How many alternatives to report for each token; 0 for no log probabilities.
         repeat: Which time of asking this is; distinguishes equal requests in the cache.
+        predicates: Questions for a decision model; the one message is then the state, a JSON object as text.
     """
 
     messages: tuple[Message, ...]
@@ -93,10 +122,13 @@ class Request:
     schema: Mapping[str, Json] | None = None
     top_logprobs: int = 0
     repeat: int = 0
+    predicates: tuple[Predicate, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         """All fields as JSON values, for hashing and storing."""
+        predicates = {"predicates": [item.to_json() for item in self.predicates]} if self.predicates else {}
         return {
+            **predicates,
             "messages": [[m.role, m.content] for m in self.messages],
             "max_tokens": self.max_tokens,
             # 0 and 0.0 are the same request.

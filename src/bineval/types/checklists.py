@@ -3,10 +3,19 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from bineval.errors import ConfigError, UnknownNameError
 from bineval.hashing import Json, tagged_hash
+
+Unit = Literal["output", "sentence"]
+OverSentences = Literal["min", "mean"]
+
+USUAL_THRESHOLD = 0.5
+"""P(yes) above which the answer is yes, where nobody says otherwise."""
+
+USUAL_LANGUAGE = "en"
+"""ISO 639 code of the outputs' language, where nobody says otherwise."""
 
 OVERALL = "overall"
 """Name of the score over all questions of a checklist; no dimension may have it."""
@@ -24,7 +33,11 @@ class Question:
         violation: A short example of an output for which the answer is no.
         requirement: The requirement of the task that the question checks.
         may_not_apply: Whether "not applicable" is an allowed answer.
+        per: "sentence" asks it of each sentence of the output, "output" of the whole.
+        over_sentences: What the question's value is, of the values of its sentences.
+        threshold: The answer is yes above this P(yes), in (0, 1); None leaves it to the checklist.
         source: Where the question comes from ("generated", "hand", …).
+        sentence: The sentence it is asked of; set only when it is put to a judge, never in a checklist.
     """
 
     id: str
@@ -34,7 +47,11 @@ class Question:
     violation: str | None = None
     requirement: str | None = None
     may_not_apply: bool = False
+    per: Unit = "output"
+    over_sentences: OverSentences = "min"
+    threshold: float | None = None
     source: str | None = None
+    sentence: str | None = None
 
 
 Scale = tuple[float, float]
@@ -64,10 +81,12 @@ class Checklist:
         dimensions: By name, in the order of the file; every question's dimension is among them, and none is "overall".
         task: The task prompt that the questions come from.
         scale: Interval that the overall score is mapped to; None for no scaled value.
+        threshold: P(yes) above which an answer is yes, in (0, 1), for questions without a threshold of their own.
+        language: ISO 639 code of the outputs' language; only the splitting into sentences looks at it.
         provenance: How the checklist was made (model, prompt hashes, requirements), as the generator wrote it.
 
     Raises:
-        ConfigError: Ids, dimensions or weights are not what is said here.
+        ConfigError: Ids, dimensions, weights or thresholds are not what is said here.
     """
 
     name: str
@@ -75,6 +94,8 @@ class Checklist:
     dimensions: Mapping[str, Dimension]
     task: str | None = None
     scale: Scale | None = None
+    threshold: float = USUAL_THRESHOLD
+    language: str = USUAL_LANGUAGE
     provenance: Mapping[str, Json] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -93,6 +114,15 @@ class Checklist:
                     f"checklist {self.name!r}, question {question.id!r}: the weight must be positive and finite, "
                     f"not {question.weight}"
                 )
+            if not 0 < self.threshold_of(question) < 1:
+                raise ConfigError(
+                    f"checklist {self.name!r}, question {question.id!r}: the threshold must lie between 0 and 1, "
+                    f"not at {self.threshold_of(question)}"
+                )
+
+    def threshold_of(self, question: Question) -> float:
+        """P(yes) above which the answer to `question` is yes."""
+        return self.threshold if question.threshold is None else question.threshold
 
     def by_dimension(self) -> dict[str, list[Question]]:
         """Questions of each dimension, in order; a dimension without questions has an empty list."""
@@ -106,10 +136,15 @@ class Checklist:
         return tagged_hash("checklist/1", self.to_json())
 
     def to_json(self) -> dict[str, Json]:
-        """Task, scales and questions as JSON values, without name and provenance."""
+        """Task, scales and questions as JSON values, without name and provenance.
+
+        What came later to checklists stands there only where it is used: older checklists keep their fingerprints.
+        """
         return {
             "task": self.task,
             "scale": self.scale,
+            **({"threshold": self.threshold} if self.threshold != USUAL_THRESHOLD else {}),
+            **({"language": self.language} if self.language != USUAL_LANGUAGE else {}),
             "dimensions": {
                 name: {"scale": dimension.scale, "description": dimension.description}
                 for name, dimension in self.dimensions.items()
@@ -123,6 +158,8 @@ class Checklist:
                     "violation": q.violation,
                     "requirement": q.requirement,
                     "may_not_apply": q.may_not_apply,
+                    **({"per": q.per, "over_sentences": q.over_sentences} if q.per != "output" else {}),
+                    **({"threshold": q.threshold} if q.threshold is not None else {}),
                     "source": q.source,
                 }
                 for q in self.questions
@@ -141,6 +178,8 @@ def checklist_from_json(name: str, value: Mapping[str, Json], *, provenance: Map
         name=name,
         task=data["task"],
         scale=scale(data["scale"]),
+        threshold=data.get("threshold", USUAL_THRESHOLD),
+        language=data.get("language", USUAL_LANGUAGE),
         dimensions={
             key: Dimension(scale=scale(item["scale"]), description=item["description"])
             for key, item in data["dimensions"].items()

@@ -31,24 +31,32 @@ class Verdict:
     Attributes:
         answer: "yes", "no", or None when there is none.
         reason: Why there is no answer; set exactly when `answer` is None.
-        probability: P(yes) in [0, 1], from judges that give one.
+        probability: P(yes) in [0, 1], from judges that give one; a probability, not a degree.
+        raw_probability: What `probability` was before a calibration changed it; None without one.
+        outside_mass: Probability that the judge gave to neither yes nor no, in [0, 1]; None where it is not known.
         explanation: The judge's words; for `reason` "error", what went wrong.
         evidence: Quotes, verified or not.
         judge: Name of the judge.
         usage: Tokens paid for this verdict in this run; zero when `cached`.
         cached: Whether every reply under it came from the reply cache, paid for by other work.
         replies: Keys of the raw replies in the store, in order of asking.
+        disputed: Whether an explanation asked for after the answer disagrees with it; it never changes the answer.
+        under: Verdicts that this one was made from: the members of a panel, or the one that a cascade replaced.
     """
 
     answer: Answer | None
     reason: Reason | None = None
     probability: float | None = None
+    raw_probability: float | None = None
+    outside_mass: float | None = None
     explanation: str | None = None
     evidence: tuple[Evidence, ...] = ()
     judge: str = ""
     usage: Usage = field(default_factory=Usage)
     cached: bool = False
     replies: tuple[str, ...] = ()
+    disputed: bool = False
+    under: tuple["Verdict", ...] = ()
 
     def __post_init__(self) -> None:
         if (self.answer is None) == (self.reason is None):
@@ -61,6 +69,7 @@ class VerdictRow:
 
     Attributes:
         unit: Index of the sentence the question was asked of; None for the whole output.
+        sentence: That sentence; None for the whole output.
         repeat: 0 for the first time of asking, 1 for the second, …
     """
 
@@ -68,6 +77,7 @@ class VerdictRow:
     question_id: str
     dimension: str
     unit: int | None = None
+    sentence: str | None = None
     repeat: int = 0
     verdict: Verdict
 
@@ -77,13 +87,15 @@ class Score:
     """A number for one example and one dimension (or overall).
 
     Attributes:
-        value: In [0, 1]; None when nothing was answered, never 0 for that.
+        value: In [0, 1], from the answers; None when nothing was answered, never 0 for that.
+        soft: The same from the probabilities; None unless every answer has one.
         scaled: `value` on the dimension's scale; None without value or scale.
         n_answered: Questions answered yes or no.
         n_asked: Questions planned; those found not applicable are in neither.
     """
 
     value: float | None
+    soft: float | None = None
     scaled: float | None = None
     n_answered: int
     n_asked: int

@@ -1,0 +1,57 @@
+"""P(yes) from the log probabilities of a reply's first token, and the answer that follows from P(yes)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
+
+from bineval.types import USUAL_THRESHOLD, Answer, Question, TokenLogprob
+
+# What tokenizers put before a word, and models around it.
+_AROUND = " \t\r\n\"'`*_.,:;!()[]▁Ġ"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnswerMass:
+    """Probability of each answer at the first token that says anything, all spellings summed; each in [0, 1].
+
+    Attributes:
+        masses: By answer word; 0 for one that is not among the reported tokens.
+        token: The token that was written there.
+    """
+
+    masses: Mapping[str, float]
+    token: str
+
+    @property
+    def outside(self) -> float:
+        """Probability of everything else."""
+        return max(0.0, 1.0 - sum(self.masses.values()))
+
+
+def answer_mass(logprobs: Sequence[TokenLogprob], words: Sequence[str]) -> AnswerMass | None:
+    """Reads the probabilities of answer words.
+
+    Args:
+        logprobs: Those of a reply, in order.
+        words: The words, in lower case.
+
+    Returns:
+        The masses at the first token that is not blank; None when there is no such token.
+    """
+    place = next((item for item in logprobs if item.token.strip(_AROUND)), None)
+    if place is None:
+        return None
+    masses = dict.fromkeys(words, 0.0)
+    # Some servers leave the token that was written out of its alternatives.
+    alternatives = dict(place.top) | {place.token: place.logprob}
+    for token, logprob in alternatives.items():
+        word = token.strip(_AROUND).casefold()
+        if word in masses:
+            masses[word] += exp(min(logprob, 0.0))
+    return AnswerMass(masses=masses, token=place.token)
+
+
+def answer_at(probability: float, question: Question) -> Answer:
+    """Yes above the question's threshold, else no: exactly at it the judge is unsure, and "yes" would be a guess."""
+    threshold = USUAL_THRESHOLD if question.threshold is None else question.threshold
+    return "yes" if probability > threshold else "no"

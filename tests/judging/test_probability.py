@@ -1,0 +1,79 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bineval.judging.probability import answer_at, answer_mass
+from bineval.types import Question, TokenLogprob
+
+YES_NO = ("yes", "no")
+
+
+def token(text: str, p: float, top: dict[str, float]) -> TokenLogprob:
+    return TokenLogprob(
+        token=text, logprob=math.log(p), top=tuple((name, math.log(mass)) for name, mass in top.items())
+    )
+
+
+def question(threshold: float | None = None) -> Question:
+    return Question(id="q", text="Is it so?", dimension="d", threshold=threshold)
+
+
+def test_spellings_are_summed() -> None:
+    top = {"Yes": 0.3, " yes": 0.2, "YES": 0.1, '"No"': 0.15, "no.": 0.05, "Maybe": 0.1}
+    mass = answer_mass([token("Yes", 0.3, top)], YES_NO)
+    assert mass is not None
+    # yes = .3 + .2 + .1 = .6, no = .15 + .05 = .2, outside = 1 - .8
+    assert mass.masses == {"yes": pytest.approx(0.6), "no": pytest.approx(0.2)}
+    assert mass.outside == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("other", ["not", "know", "none", "yesterday", "incorrect", "No one", "y", "n", ""])
+def test_words_that_hold_an_answer_are_no_answer(other: str) -> None:
+    mass = answer_mass([token("Yes", 0.5, {"Yes": 0.5, other: 0.4})], YES_NO)
+    assert mass is not None
+    assert mass.masses == {"yes": pytest.approx(0.5), "no": 0.0}
+
+
+def test_blank_tokens_before_the_answer_are_passed_over() -> None:
+    first = token("\n\n", 0.9, {"\n\n": 0.9, "No": 0.1})
+    mass = answer_mass([first, token("Yes", 0.8, {"Yes": 0.8, "No": 0.2})], YES_NO)
+    assert mass is not None
+    assert (mass.token, mass.masses["yes"]) == ("Yes", pytest.approx(0.8))
+
+
+def test_a_written_token_that_its_alternatives_leave_out_counts_once() -> None:
+    left_out = answer_mass([token("Yes", 0.7, {"No": 0.2})], YES_NO)
+    listed = answer_mass([token("Yes", 0.7, {"Yes": 0.7, "No": 0.2})], YES_NO)
+    assert left_out == listed
+
+
+def test_nothing_said_has_no_masses() -> None:
+    assert answer_mass([], YES_NO) is None
+    assert answer_mass([token(" ", 1.0, {})], YES_NO) is None
+
+
+@given(st.dictionaries(st.sampled_from(["Yes", "yes", " No", "no", "Skip", "The"]), st.floats(0.001, 1), min_size=1))
+def test_masses_and_the_rest_add_up_to_one(weights: dict[str, float]) -> None:
+    total = sum(weights.values())
+    top = {name: weight / total for name, weight in weights.items()}
+    first = next(iter(top))
+    mass = answer_mass([token(first, top[first], top)], YES_NO)
+    assert mass is not None
+    assert sum(mass.masses.values()) + mass.outside == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("probability", "threshold", "expected"),
+    [
+        (0.5, None, "no"),
+        (0.51, None, "yes"),
+        (0.49, None, "no"),
+        (0.7, 0.8, "no"),
+        (0.81, 0.8, "yes"),
+        (0.8, 0.8, "no"),
+    ],
+)
+def test_the_answer_is_yes_above_the_threshold_only(probability: float, threshold: float | None, expected: str) -> None:
+    assert answer_at(probability, question(threshold)) == expected
