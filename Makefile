@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 TEST_MODEL := smollm2-135m
+BENCH_MODEL := qwen2.5-coder-0.5b
 # JUDGE=openai/NAME judges the demo through an API instead of the local model, and builds no local engine.
 JUDGE ?=
 # Further options of the demo, such as DEMO="--all".
@@ -13,7 +14,7 @@ help:
 	@echo "make demo    judge the bundled examples (JUDGE=openai/NAME to use a key; DEMO=--all for all of them)"
 	@echo "make test    pass the tests"
 	@echo "make check   format, lint, types, layers"
-	@echo "make bench   measure cost per verdict, memory and start-up; results in bench/results/"
+	@echo "make bench   measure cost and time per verdict, memory and start-up; results in bench/results/"
 
 ifeq ($(JUDGE),)
 demo: compiler .venv/.local
@@ -38,10 +39,12 @@ format: .venv/.check
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: .venv/.check
+bench: compiler .venv/.dev
+	$(BIN)/bineval models pull $(BENCH_MODEL)
 	$(BIN)/python bench/harness.py
 	$(BIN)/python bench/memory.py
 	$(BIN)/python bench/startup.py
+	$(BIN)/python bench/judges.py --judge llamacpp/$(BENCH_MODEL)
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
