@@ -18,7 +18,7 @@ from bineval.models.base import Model
 from bineval.models.scripted import Scripted
 from bineval.templates import builtin_prompts, load_prompt
 from bineval.types import Example, Message, Question, Reply, Request
-from support.weighing import weighing
+from support.weighing import weighing, word
 
 VARIABLES = {
     "explain": {"example", "question", "violation", "verdict", "form"},
@@ -74,7 +74,7 @@ def conversation(name: str) -> list[Message]:
 
     def reply(request: Request) -> Reply:
         requests.append(request)
-        return Reply(text="It looks fine to me.", logprobs=())
+        return Reply(text="It looks fine to me.", logprobs=word({"It": 1.0}).logprobs)
 
     judge = JUDGES[name](Scripted.from_function(reply))
     judge.ask(EXAMPLE, judge.batches(QUESTIONS)[0])

@@ -28,12 +28,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 def test_the_band_is_shown_with_what_it_does_and_written(folder: Folder) -> None:
     done = folder.bineval("band", "cheap", "strong", "-o", "band.json")
-    assert (done.code, done.err) == (0, "wrote band.json\n")
+    hint = "judge with it by bineval run … --strong MODEL --band band.json"
+    assert (done.code, done.err) == (0, f"wrote band.json: {hint}\n")
     lines = done.out.splitlines()
-    assert lines[0] == "cheap scripted/cheap (run cheap), strong scripted/strong (run strong)"
-    assert lines[1] == "band: P(yes) from 0.4000 to 0.5000 goes to the strong judge"
-    assert lines[2].endswith("right is what the strong judge says")
-    assert [line.split()[1] for line in lines if line.startswith("cascade ")] == ["1.000"]
+    assert lines[:3] == [
+        "cheap: scripted/cheap (run cheap)",
+        "strong: scripted/strong (run strong)",
+        "band: P(yes) from 0.4000 to 0.5000 goes to the strong judge",
+    ]
+    assert lines[4] == "right is what the strong judge says"
+    assert "cost of 1,000 verdicts: cheap $0.0000, strong $0.0000, cascade $0.0000" in lines
+    assert [line.split()[1] for line in lines if line.startswith("cascade   ")] == ["1.000"]
     assert "no human labels: the strong judge is taken for right, and accuracy is agreement with it" in done.out
     band = load_band(folder.path / "band.json")
     assert (band.low, band.high) == (pytest.approx(0.4), pytest.approx(0.5))

@@ -34,15 +34,18 @@ def test_raw_and_calibrated_figures_stand_side_by_side_and_the_file_is_written(f
     lines = done.out.splitlines()
     assert lines[0] == "judge scripted/probable, run r"
     assert lines[1].startswith("fitted on 3")
-    assert [line.split()[:2] for line in lines if line.startswith(("tone ", "* "))][:2] == [
-        ["tone", "platt"],
-        ["*", "platt"],
-    ]
-    overall = next(line.split() for line in lines if line.startswith("overall: ") and "verdicts" in line)
-    # overall: 330 verdicts, 166 yes   Brier   0.220 [0.200, 0.240]   0.180 [0.160, 0.200]
-    assert overall[5] == "Brier"
-    assert float(overall[9]) < float(overall[6])
-    assert max(len(line) for line in lines[:-1]) <= 120
+    maps = [line.split()[:-2] for line in lines if line.startswith(("tone ", "* "))][:2]
+    assert maps == [["tone", "platt"], ["*", "(all", "dimensions)", "platt"]]
+    place = next(i for i, line in enumerate(lines) if line.startswith("overall "))
+    # overall         Brier   0.220 [0.200, 0.240]   0.180 [0.160, 0.200]
+    # 330 verdicts    ECE     …
+    # 166 labeled yes TPR     …
+    overall = lines[place].split()
+    assert overall[1] == "Brier"
+    assert float(overall[5]) < float(overall[2])
+    assert lines[place + 1].split()[1:3] == ["verdicts", "ECE"]
+    assert lines[place + 2].split()[1:4] == ["labeled", "yes", "TPR"]
+    assert max(len(line) for line in lines[: place + 6]) <= 80
     assert "overall: calibration helped: Brier score changed by -0.0" in done.out
     assert "shares the map of all dimensions, *" in done.out
     assert list(load_calibration(folder.path / "c.json").maps) == ["tone", "*"]
@@ -104,4 +107,4 @@ def test_undefined_figures_are_null_with_a_reason(folder: Folder, tmp_path: Path
     assert (truth["dimension"], truth["raw"]["tnr"]["value"]) == ("truth", None)
     assert truth["raw"]["tnr"]["method"] == "undefined: no label is no"
     shown = folder.bineval("calibrate", "r", "--labels", str(tmp_path / "l.jsonl"))
-    assert "truth tnr: undefined: no label is no" in shown.out
+    assert "truth TNR: undefined: no label is no" in shown.out

@@ -61,7 +61,7 @@ def test_every_question_is_one_request_with_the_key_and_a_schema(folder: Folder,
 def test_a_price_that_nobody_gave_is_unknown_and_never_zero(folder: Folder, server: ProviderServer) -> None:
     forecast = run(folder, server, "--dry-run", "--json")
     assert forecast.json["cost_usd"] is None
-    assert "cost: unknown (give --price" in forecast.err
+    assert "cost unknown\nto know the cost, give --price" in forecast.err
     refused = run(folder, server, "--max-cost", "1")
     assert refused.code == 1
     assert "--max-cost cannot be kept: the price of openai/tester is unknown; give --price" in refused.err

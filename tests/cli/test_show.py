@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bineval.types import Usage, Verdict
 from support.command_line import N_VERDICTS, SCORES, Folder
 
 
@@ -31,7 +32,8 @@ def test_the_latest_run_is_shown_with_scores_questions_and_the_worst_example(fol
     overall = next(line for line in lines if line[:2] == ["all", "overall"])
     assert (overall[2], overall[-4:]) == ("0.650", ["4", "12", "of", "12"])
     content = next(line for line in lines if line[:2] == ["all", "content"])
-    assert content[2:5] == ["0.688", "none", "3.75"]  # four examples are too few for an interval
+    assert content[2:4] == ["0.688", "3.75"]
+    assert "\nno interval: fewer than 5 groups\n" in shown.out
     assert [line[0] for line in lines if line[0:1] in (["blue"], ["short"], ["stop"])] == ["blue", "stop", "short"]
     assert "Example c · system two\ncontent 0.250 · form 0.000 · overall 0.200\n" in shown.out
     assert "output: =blue, as far as the eye can see" in shown.out
@@ -188,7 +190,7 @@ def with_probabilities(folder: Folder) -> None:
     """A run whose first verdict has everything that a verdict can have."""
     from bineval.store.database import Store
     from bineval.store.runs import PlacedRow, begin_run
-    from bineval.types import Checklist, Dimension, Example, Question, Verdict, VerdictRow
+    from bineval.types import Checklist, Dimension, Example, Question, VerdictRow
 
     cheap = Verdict(answer="yes", probability=0.55, judge="openai/small")
     strong = Verdict(answer=None, reason="refused", judge="openai/large")
@@ -231,12 +233,91 @@ def test_soft_scores_have_a_column_where_there_are_some(empty: Folder, folder: F
     with_probabilities(empty)
     lines = [line.split() for line in empty.bineval("show", "p").out.splitlines()]
     # Hard (1 + 0)/2 over both examples; soft over example a alone, for b has no probability.
-    assert ["d", "0.500", "none", "0.834", "none", "3.00", "2", "2", "of", "2"] in lines
-    assert lines[4][:9] == ["dimension", "score", "95", "%", "interval", "soft", "95", "%", "interval"]
+    assert ["d", "0.500", "0.834", "(n", "=", "1)", "3.00", "2", "2", "of", "2"] in lines
+    assert lines[4] == ["dimension", "score", "soft", "scaled", "examples", "answered"]
     rows = empty.bineval("show", "p", "--json").json["scores"]
     assert [(row["soft"]["value"], row["soft"]["n"]) for row in rows] == [(0.834, 1), (0.834, 1)]
     assert " soft " not in folder.bineval("show", "sky").out
     assert folder.bineval("show", "sky", "--json").json["scores"][0]["soft"] is None
+
+
+def show_verdict(folder: Folder, verdict: Verdict, *, judge: str = "openai/x", threshold: float | None = None) -> str:
+    """What `show` prints of a run with one verdict, from its question on."""
+    from bineval.store.database import Store
+    from bineval.store.runs import PlacedRow, begin_run
+    from bineval.types import Checklist, Dimension, Example, Question, VerdictRow
+
+    question = Question(id="q", text="T?", dimension="d", threshold=threshold)
+    checklist = Checklist(name="c", questions=(question,), dimensions={"d": Dimension()})
+    with Store(folder.path / "bineval.db") as store:
+        facts = {"judge_name": judge, "n_examples": 1, "n_planned": 1}
+        run = begin_run(store, "one", identity={}, facts=facts, checklist=checklist)
+        run.add_examples([Example(id="a", output="A")])
+        row = VerdictRow(example_id="a", question_id="q", dimension="d", verdict=verdict)
+        run.save([PlacedRow(position=0, question=0, row=row)])
+        run.release()
+    shown = folder.bineval("show", "one")
+    assert (shown.code, shown.err) == (0, "")
+    return shown.out[shown.out.index("q: T?\n") + len("q: T?\n") :]
+
+
+def test_a_threshold_that_is_not_one_half_stands_beside_the_probability(empty: Folder) -> None:
+    verdict = Verdict(answer="no", probability=0.55, judge="openai/x")
+    assert show_verdict(empty, verdict, threshold=0.9) == "  no · P(yes) .55 (yes above .90)\n"
+
+
+def test_tokens_that_a_server_does_not_report_are_unknown_and_not_none(empty: Folder) -> None:
+    show_verdict(empty, Verdict(answer="yes", judge="systemone/x", usage=Usage(calls=1)))
+    assert "\n1 call · tokens unknown (the server does not say) · cost" in empty.bineval("show", "one").out
+
+
+def test_an_answer_that_follows_from_a_calibration_says_so(empty: Folder) -> None:
+    verdict = Verdict(answer="no", probability=0.55, raw_probability=0.7, judge="openai/x")
+    assert show_verdict(empty, verdict) == (
+        "  no · P(yes) .55 (the calibration's threshold decides)\n  before calibration: P(yes) .70\n"
+    )
+
+
+def test_probability_of_neither_yes_nor_no_is_shown_where_there_is_much(empty: Folder) -> None:
+    verdict = Verdict(answer="yes", probability=0.8, outside_mass=0.3, judge="openai/x")
+    assert show_verdict(empty, verdict) == "  yes · P(yes) .80\n  neither yes nor no: .30 of the probability\n"
+
+
+def test_a_contrast_tells_the_verdict_with_the_source_from_the_one_without(empty: Folder) -> None:
+    under = (
+        Verdict(answer="yes", probability=0.9, judge="openai/x"),
+        Verdict(answer="yes", probability=0.7, judge="openai/x"),
+    )
+    assert show_verdict(empty, Verdict(answer="yes", probability=0.79, judge="openai/x", under=under)) == (
+        "  yes · P(yes) .79\n"
+        "    openai/x, with the source: yes · P(yes) .90\n"
+        "    openai/x, source withheld: yes · P(yes) .70\n"
+    )
+
+
+def test_every_judge_of_a_panel_is_shown_with_its_own_words(empty: Folder) -> None:
+    under = (
+        Verdict(answer="yes", explanation="It greets.", judge="openai/x"),
+        Verdict(answer="yes", judge="openai/y"),
+        Verdict(answer=None, reason="error", explanation="time-out", judge="openai/z"),
+    )
+    panel = Verdict(answer="yes", explanation="It greets.", judge="panel(x, y, z)", under=under)
+    assert show_verdict(empty, panel, judge="panel(x, y, z)") == (
+        "  yes\n"
+        "    openai/x: yes\n"
+        "      It greets.\n"
+        "    openai/y: yes\n"
+        "    openai/z: no answer (error)\n"
+        "      time-out\n"
+    )
+
+
+def test_the_judge_of_a_cascade_that_answered_is_named(empty: Folder) -> None:
+    cheap = Verdict(answer="yes", probability=0.6, judge="openai/small")
+    verdict = Verdict(answer="no", explanation="It does not.", judge="openai/large", under=(cheap,))
+    assert show_verdict(empty, verdict, judge="cascade(openai/small, openai/large)") == (
+        "  no by openai/large\n  It does not.\n    openai/small: yes · P(yes) .60\n"
+    )
 
 
 def test_a_question_without_an_answer_is_named_with_what_went_wrong(empty: Folder) -> None:

@@ -10,8 +10,8 @@ from bineval.judging.contrast import Contrasted, log_odds
 from bineval.judging.logprob import LogprobJudge
 from bineval.models.scripted import Scripted
 from bineval.types import Example, Reply, Request
-from support.asking import CON_1, FLU_1
-from support.probabilities import believing, word
+from support.asking import CON_1, CON_2, FLU_1
+from support.weighing import weighing, word
 
 EXAMPLE = Example(id="e", input="The mayor spoke.", output="The mayor sang.", reference="He spoke.")
 
@@ -64,6 +64,28 @@ def test_without_an_answer_to_one_of_the_two_there_is_none() -> None:
     assert "with the source withheld" in (verdict.explanation or "")
 
 
+def test_whether_a_question_applies_is_asked_with_the_source_alone() -> None:
+    def reply(request: Request) -> Reply:
+        # A model that finds nothing to go by without the source skips whatever it may.
+        if "BEGIN INPUT" in request.messages[1].content:
+            return word({"Yes": 0.6, "No": 0.4})
+        return word(
+            {"Skip": 0.8, "No": 0.2} if "reply Skip" in request.messages[1].content else {"Yes": 0.5, "No": 0.5}
+        )
+
+    contrasted = Contrasted(LogprobJudge(Scripted.from_function(reply)))
+    (verdict,) = contrasted.ask(EXAMPLE, [CON_2])
+    assert (verdict.answer, verdict.reason, verdict.probability) == ("yes", None, pytest.approx(0.6))
+    asked = [request for _, request in contrasted.first_requests(EXAMPLE, [CON_2])]
+    assert ["reply Skip" in request.messages[1].content for request in asked] == [True, False]
+
+
+def test_a_question_that_does_not_apply_is_no_failure() -> None:
+    skipping = Contrasted(LogprobJudge(Scripted.from_function(lambda _: word({"Skip": 0.8, "Yes": 0.1, "No": 0.1}))))
+    (verdict,) = skipping.ask(EXAMPLE, [CON_2])
+    assert (verdict.answer, verdict.reason) == (None, "not_applicable")
+
+
 def test_both_readings_are_forecast() -> None:
     asked = judge(0.5, 0.5).first_requests(EXAMPLE, [CON_1, FLU_1])
     assert len(asked) == 4
@@ -73,4 +95,4 @@ def test_both_readings_are_forecast() -> None:
 
 def test_a_judge_without_probabilities_is_refused() -> None:
     with pytest.raises(ConfigError, match="needs probabilities"):
-        Contrasted(ChatJudge(believing(lambda *_: 0.5)))
+        Contrasted(ChatJudge(weighing(lambda *_: 0.5)))

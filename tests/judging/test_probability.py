@@ -36,6 +36,12 @@ def test_words_that_hold_an_answer_are_no_answer(other: str) -> None:
     assert mass.masses == {"yes": pytest.approx(0.5), "no": 0.0}
 
 
+def test_a_word_that_the_tokenizer_splits_is_known_by_its_beginning() -> None:
+    mass = answer_mass([token("Sk", 0.5, {"Sk": 0.5, "▁Ye": 0.2, "S": 0.1, "Skill": 0.1})], ("yes", "no", "skip"))
+    assert mass is not None
+    assert mass.masses == {"yes": pytest.approx(0.2), "no": 0.0, "skip": pytest.approx(0.5)}
+
+
 def test_blank_tokens_before_the_answer_are_passed_over() -> None:
     first = token("\n\n", 0.9, {"\n\n": 0.9, "No": 0.1})
     mass = answer_mass([first, token("Yes", 0.8, {"Yes": 0.8, "No": 0.2})], YES_NO)
@@ -47,6 +53,14 @@ def test_a_written_token_that_its_alternatives_leave_out_counts_once() -> None:
     left_out = answer_mass([token("Yes", 0.7, {"No": 0.2})], YES_NO)
     listed = answer_mass([token("Yes", 0.7, {"Yes": 0.7, "No": 0.2})], YES_NO)
     assert left_out == listed
+
+
+def test_tokens_that_read_the_same_are_summed_and_one_that_is_listed_twice_is_not() -> None:
+    # A vocabulary may hold one text as several tokens: yes = .4 + .3, and the second "No" is the first one again.
+    top = (("Yes", math.log(0.4)), ("Yes", math.log(0.3)), ("No", math.log(0.2)), ("No", math.log(0.2)))
+    mass = answer_mass([TokenLogprob(token="Yes", logprob=math.log(0.4), top=top)], YES_NO)
+    assert mass is not None
+    assert mass.masses == {"yes": pytest.approx(0.7), "no": pytest.approx(0.2)}
 
 
 def test_nothing_said_has_no_masses() -> None:

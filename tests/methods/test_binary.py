@@ -1,6 +1,7 @@
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,17 @@ from bineval.judging.plans import JudgeOptions
 from bineval.judging.runner import Progress
 from bineval.judging.runs import Run
 from bineval.methods.binary import evaluate, prepare
-from bineval.models.base import Wrapper
+from bineval.models.base import Capabilities, Wrapper
 from bineval.models.budget import Budget
+from bineval.models.catalog import ModelOptions
 from bineval.models.limits import Limits
 from bineval.models.scripted import Scripted
 from bineval.models.stack import CallPolicy
 from bineval.store.database import Store
 from bineval.store.runs import find_run, run_names
 from bineval.types import Example, Question, Reply, Request, Usage
-from support.asking import CHECKLIST, CON_1, deciding
+from support.asking import CHECKLIST, CON_1, answer, deciding
+from support.weighing import word
 
 EXAMPLES = [Example(id=f"e{i}", output=f"text {i}") for i in range(4)]
 N = len(EXAMPLES) * len(CHECKLIST.questions)
@@ -421,3 +424,44 @@ def test_a_reply_whose_verdict_was_never_saved_counts_against_the_budget_of_the_
     with pytest.raises(BudgetExceeded):
         go(place, asked, name="capped", options=options)
     assert len(asked.outputs) == 1
+
+
+class Local(Scripted):
+    """Answers all questions of an example together, as a local model does; keeps the size of each batch."""
+
+    capabilities = Capabilities(shares_prefix=True)
+    max_concurrency = 1
+    sizes: list[int]
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
+        self.sizes.append(len(requests))
+        return [super(Local, self).complete(request) for request in requests]
+
+    def complete(self, request: Request) -> Reply:
+        return self.complete_many([request])[0]
+
+
+@pytest.mark.parametrize("kind", ["logprob", "chat"])
+def test_a_budget_too_small_for_a_batch_is_used_up_and_what_it_paid_for_is_kept(place: Path, kind: Any) -> None:
+    def script(request: Request) -> Reply:
+        text = answer("yes") if request.schema else "Yes"
+        return replace(word({"Yes": 0.9, "No": 0.1}), text=text, usage=Usage(input_tokens=7, output_tokens=1, calls=1))
+
+    model = Local("x", ModelOptions(), script=script)
+    model.sizes = []
+
+    def sitting(max_calls: int) -> str:
+        options = RunOptions(judge=JudgeOptions(kind=kind), policy=CallPolicy(budget=Budget(max_calls=max_calls)))
+        with pytest.raises(BudgetExceeded) as caught:
+            evaluate(EXAMPLES, CHECKLIST, judge=model, name="capped", store=place, options=options)
+        return " ".join(caught.value.__notes__)
+
+    # Three questions an example, twelve in all.
+    assert "2 of 12 verdicts are kept" in sitting(2)
+    assert model.sizes == [1, 1]
+    assert "8 of 12 verdicts are kept" in sitting(8)
+    assert model.sizes[2:] == [1, 3, 1, 1]
+    with Store(place) as store:
+        run = find_run(store, "capped")
+        assert run.usage() == Usage(input_tokens=7 * 8, output_tokens=8, calls=8)
+        assert not any(row.verdict.cached for row in run.rows())

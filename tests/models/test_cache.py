@@ -1,12 +1,12 @@
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from bineval.errors import ModelBusyError, ModelError, StoreError
+from bineval.errors import ModelBusyError, ModelError, ModelRequestError, StoreError
 from bineval.hashing import Json, tagged_hash
 from bineval.models.cache import Cached, reply_key
 from bineval.models.scripted import Scripted
@@ -206,6 +206,62 @@ def test_the_first_look_up_of_own_earlier_work_is_not_called_cached(store: Store
     assert [reply.cached for reply in replies] == [False, True, True]
     assert replies[0].usage == Usage(input_tokens=9, output_tokens=3, calls=1)
     assert server.n_calls == 1
+
+
+class Batches(Scripted):
+    """Answers together, and keeps how many requests each batch had."""
+
+    sizes: list[int]
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
+        self.sizes.append(len(requests))
+        return super().complete_many(requests)
+
+
+def batches(script: Callable[[Request], Reply | str] = lambda request: "yes") -> Batches:
+    made = Batches.from_function(script, "scripted/batches")
+    made.sizes = []
+    return made
+
+
+def test_of_equal_requests_in_a_batch_one_is_asked_and_pays(store: Store) -> None:
+    model = batches()
+    cached = Cached(model, StoredReplies(store))
+    again = replace(REQUEST, repeat=1)
+    assert [reply.cached for reply in cached.complete_many([REQUEST, again, REQUEST])] == [False, False, True]
+    assert model.sizes == [2]
+
+
+def test_of_equal_requests_in_a_batch_one_counts_own_earlier_work(store: Store) -> None:
+    key = Cached(batches(), StoredReplies(store)).complete(REQUEST).key
+    resumed = Cached(batches(), StoredReplies(store, uncounted={key or ""}))
+    assert [reply.cached for reply in resumed.complete_many([REQUEST, REQUEST])] == [False, True]
+
+
+def test_equal_requests_in_batches_of_several_threads_make_one_call_each(store: Store) -> None:
+    model = batches(lambda request: time.sleep(0.01) or "yes")
+    cached = Cached(model, StoredReplies(store))
+    requests = [replace(REQUEST, repeat=i) for i in range(6)]
+
+    def ask_some(i: int) -> list[bool]:
+        order = requests[i % 6 :] + requests[: i % 6]
+        return [reply.cached for reply in (cached.complete_many(order) if i % 3 else map(cached.complete, order))]
+
+    outcomes = Together(ask_some, 12).outcomes()
+    assert sum(flags.count(False) for flags in outcomes) == 6, outcomes
+
+
+def test_own_earlier_work_that_a_failed_batch_found_is_still_uncounted(store: Store) -> None:
+    def script(request: Request) -> str:
+        if request.repeat:
+            raise ModelRequestError("too long", model="m")
+        return "yes"
+
+    key = Cached(batches(script), StoredReplies(store)).complete(REQUEST).key
+    resumed = Cached(batches(script), StoredReplies(store, uncounted={key or ""}))
+    with pytest.raises(ModelRequestError):
+        resumed.complete_many([REQUEST, replace(REQUEST, repeat=1)])
+    assert [resumed.complete(REQUEST).cached for _ in range(2)] == [False, True]
 
 
 def test_a_request_is_free_again_after_the_store_failed(tmp_path: Path) -> None:

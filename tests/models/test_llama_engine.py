@@ -1,16 +1,18 @@
-import os
-from collections.abc import Iterator
+import gc
+import resource
 from dataclasses import replace
 from math import exp
+from pathlib import Path
 
 import pytest
 
 from bineval.errors import ModelRequestError
 from bineval.models.catalog import ModelOptions
-from bineval.models.llama_context import MOST_BRANCHES, shared_length
+from bineval.models.llama_context import BATCH_TOKENS, MOST_BRANCHES, Branch, shared_length
 from bineval.models.llamacpp import LlamaCpp
 from bineval.models.registry import find
 from bineval.types import Message, Reply, Request, TokenLogprob
+from support.threads import Together
 
 MODEL = find("smollm2-135m")
 pytestmark = pytest.mark.skipif(not MODEL.path.is_file(), reason="not here: bineval models pull smollm2-135m")
@@ -18,24 +20,13 @@ pytest.importorskip("llama_cpp", reason="the in-process engine is not installed"
 
 # How far apart the probabilities of one token may be when it is computed alone and in a batch (quantized arithmetic).
 TOLERANCE = 0.07
+STATM = Path("/proc/self/statm")
 ARTICLE = "The ferry to the island leaves at nine and carries bicycles for a small fee. " * 8
 QUESTIONS = [f"Does sentence {i} speak of the ferry and its price?" for i in range(MOST_BRANCHES + 3)]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_core() -> Iterator[None]:
-    """One thread for the engine: several spin where other work takes the cores, and a small model needs no more."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    yield
-    os.sched_setaffinity(0, cores)
-
-
 @pytest.fixture(scope="module")
-def model(_one_core: None) -> LlamaCpp:
+def model(one_core: None) -> LlamaCpp:
     return LlamaCpp("smollm2-135m", ModelOptions())
 
 
@@ -106,6 +97,70 @@ def test_replies_of_different_lengths_and_shapes_are_written_side_by_side(model:
     assert all(reply.logprobs is None for reply in together)
 
 
+def test_replies_that_fit_the_context_only_one_at_a_time_are_written_in_turn(model: LlamaCpp) -> None:
+    long = [request(f"Say {word}.", schema={"enum": [word]}, max_tokens=6000) for word in ("yes", "no", "so")]
+    assert [reply.text.strip() for reply in model.complete_many(long)] == ['"yes"', '"no"', '"so"']
+    short = [request(question) for question in QUESTIONS[:2]]
+    mixed = model.complete_many([long[0], *short, long[1]])
+    assert max(difference(a, b) for a, b in zip(mixed[1:3], map(model.complete, short), strict=True)) <= TOLERANCE
+    assert model._engine is not None
+    assert model._engine._context is not None
+    assert model._engine._context.n_ctx == 8192, "what the model was trained for, and no more"
+
+
+def test_what_was_computed_is_counted_to_the_token(model: LlamaCpp) -> None:
+    model.forget()
+    requests = [request(question) for question in QUESTIONS[:10]]
+    replies = model.complete_many(requests)
+    computed = sum(reply.usage.input_tokens - reply.usage.cached_input_tokens for reply in replies)
+    shared = replies[1].usage.cached_input_tokens
+    assert computed == shared + sum(model.count_tokens(item) - shared for item in requests)
+    assert model.complete_many(requests)[0].usage.cached_input_tokens == shared
+
+
+def test_each_request_of_a_batch_is_drawn_by_its_own_seed(model: LlamaCpp) -> None:
+    seeds = [1, 2, 3, 4, 5, 6, 7, 8, 1]
+    drawn = [request("Say any words.", temperature=1.0, seed=s, max_tokens=3, top_logprobs=0) for s in seeds]
+    together = [reply.text for reply in model.complete_many(drawn)]
+    assert together[0] == together[-1]
+    assert len(set(together)) > 2
+    alone = [model.complete(item).text for item in drawn]
+    # Where two tokens are nearly as probable, the batch's arithmetic may draw the other one.
+    assert sum(a == b for a, b in zip(together, alone, strict=True)) >= 7
+
+
+def test_what_the_engine_cannot_read_leaves_it_usable(model: LlamaCpp) -> None:
+    before = model.complete(request(QUESTIONS[0]))
+    assert model._engine is not None
+    assert model._engine._context is not None
+    with pytest.raises(ModelRequestError, match=r"could not read 1 tokens \(status -1\)"):
+        model._engine._context.read([Branch(sequence=0, position=5, tokens=[1])])
+    after = model.complete(request(QUESTIONS[0]))
+    assert after.usage.cached_input_tokens == 0
+    assert difference(before, after) <= TOLERANCE
+
+
+def test_batches_of_several_threads_take_turns(model: LlamaCpp) -> None:
+    batches = [[request(question) for question in QUESTIONS[start : start + 3]] for start in (0, 3, 6)]
+    expected = [model.complete_many(batch) for batch in batches]
+    outcomes = Together(lambda i: model.complete_many(batches[i % 3]), 6, n_threads=3).outcomes()
+    for i, replies in enumerate(outcomes):
+        assert isinstance(replies, list), replies
+        assert max(difference(a, b) for a, b in zip(replies, expected[i % 3], strict=True)) <= TOLERANCE
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="the system does not say how much memory a process has")
+def test_the_memory_of_a_model_that_nobody_holds_is_free_again(one_core: None) -> None:
+    def use() -> int:
+        LlamaCpp("smollm2-135m", ModelOptions()).complete(request(QUESTIONS[0]))
+        gc.collect()
+        return int(STATM.read_text().split()[1]) * resource.getpagesize()
+
+    # The context alone has some 110 MB.
+    first, *_, last = (use() for _ in range(4))
+    assert last - first < 110e6
+
+
 def test_requests_without_anything_in_common_are_answered_too(model: LlamaCpp) -> None:
     one = Request(messages=(Message(role="user", content="Is water wet?"),), max_tokens=1, top_logprobs=5)
     together = model.complete_many([one, request(QUESTIONS[0])])
@@ -126,13 +181,12 @@ def test_one_request_that_is_too_long_is_named_before_anything_is_read(model: Ll
     assert model.complete(request(QUESTIONS[0])).usage.cached_input_tokens == 0
 
 
-def test_long_texts_grow_the_context(model: LlamaCpp) -> None:
-    long = "The ferry leaves at nine. " * 900
-    replies = model.complete_many(
-        [replace(request(q), messages=(Message(role="user", content=f"{long}\n{q}"),)) for q in QUESTIONS[:3]]
-    )
-    assert replies[0].usage.input_tokens > 4096
-    assert replies[2].usage.cached_input_tokens > 4096
+def test_a_text_that_is_longer_than_one_step_of_the_engine_is_read_in_parts(model: LlamaCpp) -> None:
+    long = "The ferry leaves at nine. " * 360
+    asked = [replace(request(q), messages=(Message(role="user", content=f"{long}\n{q}"),)) for q in QUESTIONS[:3]]
+    together = model.complete_many(asked)
+    assert together[2].usage.cached_input_tokens > BATCH_TOKENS
+    assert difference(together[1], model.complete(asked[1])) <= TOLERANCE
 
 
 @pytest.mark.parametrize(

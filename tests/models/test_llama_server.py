@@ -18,6 +18,7 @@ import pytest
 from bineval.errors import ModelRequestError
 from bineval.judging.chat import ChatSettings
 from bineval.judging.job import RunOptions
+from bineval.judging.logprob import LogprobSettings
 from bineval.judging.parsing import read_one
 from bineval.judging.plans import JudgeOptions
 from bineval.methods.binary import evaluate
@@ -147,6 +148,30 @@ def test_a_text_that_is_too_long_for_it_is_final_and_never_cut(server: LlamaServ
     with pytest.raises(ModelRequestError, match=r"text is never cut: .*maximum context length is 2048 tokens"):
         model.complete(request("word " * 2100))
     assert server.statuses()[n_before:] == [400]
+
+
+def test_a_logprob_judge_reads_probabilities_over_it(server: LlamaServer, tmp_path: Path) -> None:
+    checklist = Checklist(
+        name="snow",
+        dimensions={"content": Dimension()},
+        questions=tuple(
+            Question(id=what, text=f"Is it about {what}?", dimension="content") for what in ("snow", "rain", "dogs")
+        ),
+    )
+    data = [{"id": "a", "input": "Tell me about snow.", "output": "Snow is white."}]
+    options = RunOptions(
+        model=server.options, judge=JudgeOptions(kind="logprob", logprob=LogprobSettings(min_mass=0.0))
+    )
+    n_before = len(server.statuses())
+    with evaluate(data, checklist, judge="openai/smollm2", store=tmp_path / "runs.db", options=options) as run:
+        verdicts = [row.verdict for row in run.verdicts()]
+    assert server.statuses()[n_before:] == [200] * 3
+    for verdict in verdicts:
+        assert verdict.answer in ("yes", "no"), verdict
+        assert verdict.probability is not None
+        assert verdict.outside_mass is not None
+        assert (verdict.answer == "yes") == (verdict.probability > 0.5)
+        assert verdict.usage.output_tokens == 1
 
 
 def test_a_run_over_it_has_verdicts_and_asks_nothing_twice(server: LlamaServer, tmp_path: Path) -> None:

@@ -1,11 +1,27 @@
 """Judge models that give probabilities, without any model: P(yes) by a function, as log probabilities or decisions."""
 
 import json
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 
 from bineval.models.scripted import Scripted
-from bineval.types import Reply, Request
-from support.probabilities import word
+from bineval.types import Reply, Request, TokenLogprob
+
+
+def word(masses: Mapping[str, float]) -> Reply:
+    """A reply of one token, the most probable one, with the probabilities of several."""
+    ranked = sorted(((token, math.log(p)) for token, p in masses.items() if p > 0), key=lambda pair: -pair[1])
+    token, logprob = ranked[0]
+    return Reply(
+        text=token,
+        logprobs=(TokenLogprob(token=token, logprob=logprob, top=tuple(ranked)),),
+        finish_reason="length",
+    )
+
+
+def token(value: float | str) -> Reply:
+    """The reply of a model with this P(yes), or of one that begins with this text."""
+    return word({value: 1.0}) if isinstance(value, str) else word({"Yes": value, "No": 1 - value})
 
 
 def weighing(decide: Callable[[str, str], float | str], name: str = "scripted/cheap") -> Scripted:
@@ -25,8 +41,3 @@ def weighing(decide: Callable[[str, str], float | str], name: str = "scripted/ch
         return token(decide(output, text.split("\nQuestion: ")[1].splitlines()[0]))
 
     return Scripted.from_function(reply, name)
-
-
-def token(value: float | str) -> Reply:
-    """The reply of a model with this P(yes), or of one that begins with this text."""
-    return word({value: 1.0}) if isinstance(value, str) else word({"Yes": value, "No": 1 - value})

@@ -7,7 +7,7 @@ import click
 
 from bineval.cli.label_options import labels_option, split_seed_option, test_share_option
 from bineval.cli.options import Number, existing_store, json_option, store_option
-from bineval.cli.output import console, emit_json, say, visible
+from bineval.cli.output import console, counted, emit_json, say, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     type=Number(min=0, max=1, min_open=True),
     default=0.2,
     show_default=True,
-    help="Most questions that may go to the strong judge.",
+    help="Largest share of the questions that may go to the strong judge.",
 )
 @test_share_option
 @split_seed_option
@@ -64,7 +64,10 @@ def band(
         emit_json(band_json(report.band, learned=report.to_json()))
     else:
         _print_report(report, console())
-    say(f"wrote {output}" if output is not None else "no band was written: give -o FILE")
+    if output is None:
+        say("no band was written: give -o FILE")
+    else:
+        say(f"wrote {output}: judge with it by bineval run … --strong MODEL --band {output}")
 
 
 def _print_report(report: "BandReport", screen: "Console") -> None:
@@ -72,51 +75,72 @@ def _print_report(report: "BandReport", screen: "Console") -> None:
     from bineval.cli.estimate_cells import estimate_cell, missing_parts
 
     figures = report.figures
+    right = "labels say" if report.reference == "labels" else "strong judge says"
     lines = [
-        f"cheap {report.cheap_judge} (run {report.cheap_run}), strong {report.strong_judge} (run {report.strong_run})",
+        f"cheap: {report.cheap_judge} (run {report.cheap_run})",
+        f"strong: {report.strong_judge} (run {report.strong_run})",
         f"band: P(yes) from {report.band.low:.4f} to {report.band.high:.4f} goes to the strong judge",
-        f"chosen on {report.n_choosing} verdicts for at most {100 * report.share:g} % strong calls, reported on "
-        f"{figures.n} others, split by group; right is what the {report.reference} "
-        f"{'say' if report.reference == 'labels' else 'says'}",
-        f"strong calls: {estimate_cell(figures.escalated)} of the verdicts; both judges wrong: "
-        f"{estimate_cell(figures.both_wrong)}",
+        f"chosen on {counted(report.n_choosing, 'verdict')} for at most {100 * report.share:g} % strong calls,"
+        f" reported on {figures.n} others, split by group",
+        f"right is what the {right}",
     ]
     for line in lines:
-        screen.print(visible(line), markup=False, soft_wrap=True)
+        _say(screen, line)
     screen.print()
-    screen.print(_table(figures, report.costs))
+    screen.print(_table(figures))
     screen.print()
     lines = [
-        f"accuracy of the cascade less the cheap judge: {estimate_cell(figures.cascade_less_cheap)}; "
-        f"less the strong judge: {estimate_cell(figures.cascade_less_strong)}",
-        "95 % intervals in brackets; a band never sees confident errors: have some of the kept answers checked",
+        f"share of strong calls: {estimate_cell(figures.escalated)}",
+        f"both judges wrong: {estimate_cell(figures.both_wrong)}",
+        f"cascade less cheap judge, accuracy: {estimate_cell(figures.cascade_less_cheap)}",
+        f"cascade less strong judge, accuracy: {estimate_cell(figures.cascade_less_strong)}",
+        f"cost of 1,000 verdicts: {_costs(report.costs)}",
+        "95 % intervals in brackets; a band never sees errors of which the cheap judge",
+        "is sure: have some of its answers checked (run --audit)",
         *report.notes,
-        *missing_parts((name, getattr(figures, name)) for name in _ESTIMATES),
+        *missing_parts((words, getattr(figures, name)) for name, words in _ESTIMATES.items()),
     ]
     for line in lines:
-        screen.print(visible(line), markup=False, soft_wrap=True)
+        _say(screen, line)
 
 
-_ESTIMATES = (
-    "escalated", "cheap", "strong", "cascade", "cascade_less_cheap", "cascade_less_strong", "kept_cheap", "kept_strong",
-    "deferred_cheap", "deferred_strong", "both_wrong",
-)  # fmt: skip
+def _say(screen: "Console", text: str) -> None:
+    screen.print(visible(text), markup=False, soft_wrap=True)
 
 
-def _table(figures: "BandFigures", costs: "Costs") -> "Table":
+_ESTIMATES = {
+    "escalated": "share of strong calls",
+    "cheap": "cheap alone",
+    "strong": "strong alone",
+    "cascade": "cascade",
+    "cascade_less_cheap": "cascade less cheap judge",
+    "cascade_less_strong": "cascade less strong judge",
+    "kept_cheap": "cheap, outside the band",
+    "kept_strong": "strong, outside the band",
+    "deferred_cheap": "cheap, in the band",
+    "deferred_strong": "strong, in the band",
+    "both_wrong": "both judges wrong",
+}
+
+
+def _table(figures: "BandFigures") -> "Table":
     from rich.table import Table
 
     from bineval.cli.estimate_cells import estimate_cell
 
-    table = Table("judge", box=None, pad_edge=False)
-    for title in ("accuracy", "on the kept", "on the deferred", "$ for 1,000"):
+    table = Table("accuracy of", box=None, pad_edge=False)
+    for title in ("all", "outside the band", "in the band"):
         table.add_column(title, justify="right")
     rows = (
-        ("cheap alone", (figures.cheap, figures.kept_cheap, figures.deferred_cheap), costs.cheap),
-        ("strong alone", (figures.strong, figures.kept_strong, figures.deferred_strong), costs.strong),
-        ("cascade", (figures.cascade, figures.kept_cheap, figures.deferred_strong), costs.cascade),
+        ("cheap alone", (figures.cheap, figures.kept_cheap, figures.deferred_cheap)),
+        ("strong alone", (figures.strong, figures.kept_strong, figures.deferred_strong)),
+        ("cascade", (figures.cascade, figures.kept_cheap, figures.deferred_strong)),
     )
-    for name, estimates, cost in rows:
-        cells = [estimate_cell(estimate) for estimate in estimates]
-        table.add_row(name, *cells, "unknown" if cost is None else f"{cost:.4f}")
+    for name, estimates in rows:
+        table.add_row(name, *(estimate_cell(estimate) for estimate in estimates))
     return table
+
+
+def _costs(costs: "Costs") -> str:
+    parts = (("cheap", costs.cheap), ("strong", costs.strong), ("cascade", costs.cascade))
+    return ", ".join(f"{name} {'unknown' if cost is None else f'${cost:.4f}'}" for name, cost in parts)

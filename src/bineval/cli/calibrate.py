@@ -7,7 +7,7 @@ import click
 
 from bineval.cli.label_options import labels_option, split_seed_option, test_share_option
 from bineval.cli.options import existing_store, json_option, store_option
-from bineval.cli.output import console, emit_json, say, visible
+from bineval.cli.output import console, counted, emit_json, say, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,15 +93,16 @@ def _print_report(report: "CalibrationReport", screen: "Console") -> None:
     screen.print(_maps_table(calibration))
     screen.print()
     screen.print(_figures_table(report.rows))
-    _say(screen, "95 % intervals in brackets; Brier score and calibration error (ECE) are better when lower")
+    _say(screen, "95 % intervals in brackets; Brier score and calibration error (ECE):")
+    _say(screen, "the lower, the better; TPR, TNR: share right of the labels yes, of the labels no")
     screen.print()
     for row in report.rows:
         _say(screen, f"{row.dimension}: {_effect(row)}")
     estimates = [
-        (f"{row.dimension} {name}", getattr(figures, name))
+        (f"{row.dimension} {words}", getattr(figures, name))
         for row in report.rows
         for figures in (row.raw, row.calibrated)
-        for name in _FIGURES
+        for name, words in _FIGURES.items()
     ]
     for line in [*report.notes, *missing_parts(estimates)]:
         _say(screen, line)
@@ -112,10 +113,15 @@ def _maps_table(calibration: "Calibration") -> "Table":
     from rich.text import Text
 
     table = Table("map", "method", box=None, pad_edge=False)
-    for title in ("fitted on", "yes above"):
+    for title in ("labels", "yes above"):
         table.add_column(title, justify="right")
     for name, fitted in calibration.maps.items():
-        table.add_row(Text(visible(name)), fitted.map.method, str(fitted.n_train), f"{fitted.threshold:.3f}")
+        table.add_row(
+            Text(visible("* (all dimensions)" if name == "*" else name)),
+            fitted.map.method,
+            str(fitted.n_train),
+            f"{fitted.threshold:.3f}",
+        )
     return table
 
 
@@ -130,11 +136,10 @@ def _figures_table(rows: "Sequence[CalibrationRow]") -> "Table":
         table.add_column(title, justify="right")
     for row in rows:
         # The labels are the same on both sides.
-        title = f"{row.dimension}: {row.raw.n} verdicts, {row.raw.n_yes} yes"
-        for name, words in _FIGURES.items():
+        titles = [row.dimension, counted(row.raw.n, "verdict"), f"{row.raw.n_yes} labeled yes", "", ""]
+        for title, (name, words) in zip(titles, _FIGURES.items(), strict=True):
             cells = [estimate_cell(getattr(figures, name)) for figures in (row.raw, row.calibrated)]
             table.add_row(Text(visible(title)), words, *cells)
-            title = ""
         table.add_row("", "bins of ECE", str(row.raw.n_bins), str(row.calibrated.n_bins))
     return table
 

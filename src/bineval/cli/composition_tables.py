@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bineval.cli.output import number, plain, visible
+from bineval.cli.output import counted, number, plain, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,45 +55,49 @@ def _agreement_json(agreement: "Agreement") -> dict[str, Any]:
 def _print_cascade(facts: "CascadeFacts", console: "Console") -> None:
     from rich.table import Table
 
-    table = Table("cascade", "judge", box=None, pad_edge=False)
+    table = Table("answered by", box=None, pad_edge=False)
     for title in ("verdicts", "share", "calls", "tokens read", "written", "cost"):
         table.add_column(title, justify="right")
     rows = [
-        ("kept", facts.cheap, facts.n_kept, facts.share_kept, facts.cheap_usage),
-        ("escalated", facts.strong, facts.n_escalated, facts.share_escalated, facts.strong_usage),
+        ("cheap", facts.n_kept, facts.share_kept, facts.cheap_usage),
+        ("strong", facts.n_escalated, facts.share_escalated, facts.strong_usage),
     ]
-    for title, judge, n, share, usage in rows:
-        table.add_row(title, plain(judge), str(n), number(share), *_usage_cells(usage))
+    for title, n, share, usage in rows:
+        table.add_row(title, str(n), number(share), *_usage_cells(usage))
+    _print_line(f"cascade: cheap {facts.cheap}, strong {facts.strong}", console)
     console.print(table)
     _print_line(f"agreement where the strong judge took over: {_agreement(facts.on_escalated)}", console)
     if facts.n_audited:
-        _print_line(f"agreement on the kept answers that were audited: {_agreement(facts.on_audited)}", console)
+        _print_line(f"agreement on the audited answers of the cheap judge: {_agreement(facts.on_audited)}", console)
     _print_unreached(facts.n_unreached, console)
 
 
 def _print_panel(facts: "PanelFacts", console: "Console") -> None:
     from rich.table import Table
 
-    _print_line(
-        f"panel of {len(facts.judges)}: {facts.n} verdicts, {facts.n_ties} without an answer because of a tie, "
-        f"{facts.n_below_quorum} because too few judges had one",
-        console,
-    )
+    _print_line(f"panel of {len(facts.judges)} judges, {counted(facts.n, 'verdict')}", console)
+    if facts.n_ties:
+        _print_line(f"without an answer because of a tie: {facts.n_ties}", console)
+    if facts.n_below_quorum:
+        _print_line(f"without an answer because too few judges had one (quorum): {facts.n_below_quorum}", console)
     _print_unreached(facts.n_unreached, console)
-    table = Table("judge", "judge", box=None, pad_edge=False)
-    for title in ("agreement", "pairs"):
+    table = Table(box=None, pad_edge=False)
+    for title in ("judge", "and judge"):
+        table.add_column(title, overflow="fold")
+    for title in ("agree on", "of", "share"):
         table.add_column(title, justify="right")
     for pair in facts.pairs:
         agreement = pair.agreement
-        table.add_row(plain(pair.first), plain(pair.second), number(agreement.share), str(agreement.n))
+        cells = (str(agreement.n_equal), str(agreement.n), number(agreement.share))
+        table.add_row(plain(pair.first), plain(pair.second), *cells)
     console.print(table)
     console.print()
     table = Table("question", box=None, pad_edge=False)
-    for title in ("judges disagree", "share", "of"):
+    for title in ("disagree on", "of", "share"):
         table.add_column(title, justify="right")
     worst = sorted(facts.questions, key=lambda item: -1.0 if item.share is None else item.share, reverse=True)
     for item in worst[:_MOST_QUESTIONS]:
-        table.add_row(plain(item.question_id), str(item.n_split), number(item.share), str(item.n))
+        table.add_row(plain(item.question_id), str(item.n_split), str(item.n), number(item.share))
     part = f" ({_MOST_QUESTIONS} of {len(worst)})" if len(worst) > _MOST_QUESTIONS else ""
     console.print(f"[bold]Questions that the judges disagree about most[/bold]{part}")
     console.print(table)
@@ -109,7 +113,8 @@ def _print_line(text: str, console: "Console") -> None:
 
 
 def _agreement(agreement: "Agreement") -> str:
-    return f"{number(agreement.share)} of {agreement.n} pairs with two answers"
+    """Such as "5 of 8 (0.625)"; pairs without two answers are not among them."""
+    return f"{agreement.n_equal} of {agreement.n} ({number(agreement.share)})"
 
 
 def _usage_cells(usage: "Usage") -> list[str]:

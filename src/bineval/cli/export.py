@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("name")
-@click.option("--what", type=click.Choice(["verdicts", "scores"]), default="verdicts", show_default=True)
+@click.option(
+    "--what",
+    type=click.Choice(["verdicts", "scores"]),
+    default="verdicts",
+    show_default=True,
+    help="Every answer, or the scores of every example.",
+)
 @click.option("--format", "format_", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", show_default=True)
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File to write.  [default: stdout]"

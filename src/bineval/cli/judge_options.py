@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bineval.cli.options import Number, added, model_options, model_options_of, prompt_option, prompts_of
+from bineval.cli.options import Number, added, model_options, model_options_of, prompt_option, prompts_of, section
 
 if TYPE_CHECKING:
     from bineval.judging.cascade import CascadeSettings
@@ -19,11 +19,26 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 _KINDS = click.Choice(["chat", "logprob", "decision"])
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHARE = Number(min=0, max=1)
+_OPTIONS_OF: "Mapping[Kind, Sequence[str]]" = {
+    "chat": ("mode", "evidence", "temperature", "seed", "max_reply_tokens"),
+    "logprob": ("min_mass",),
+    "decision": ("max_questions",),
+}
 
 
 def judge_options(command: _Command) -> _Command:
     """Adds the options; `plan_of` makes their value."""
-    return _who_options(_how_options(_cascade_options(_panel_options(command))))
+    for add in (
+        _panel_options,
+        _cascade_options,
+        _explain_options,
+        _probability_options,
+        _chat_options,
+        model_options,
+        _who_options,
+    ):
+        command = add(command)
+    return command
 
 
 def _who_options(command: _Command) -> _Command:
@@ -40,91 +55,110 @@ def _who_options(command: _Command) -> _Command:
         click.option(
             "--kind",
             type=_KINDS,
-            help="Written answers with explanations, the probability of one word, or a decision model.  "
+            help="Answers in writing, the probability of one word, or a decision model.  "
             "[default: decision for decision models, else chat]",
         ),
-    )
-
-
-def _how_options(command: _Command) -> _Command:
-    return added(
-        command,
-        click.option(
-            "--mode",
-            type=click.Choice(["independent", "dimension", "all"]),
-            default="independent",
-            show_default=True,
-            help="Chat: one call per question, per dimension, or for all questions.",
-        ),
-        click.option("--evidence", is_flag=True, help="Chat: ask for quotes, and check them against the text."),
-        click.option("--temperature", type=Number(min=0), default=0.0, show_default=True, help="Chat."),
-        click.option("--seed", type=int, help="Chat: sent to models that take one; repeats add their number to it."),
-        click.option(
-            "--max-reply-tokens",
-            type=click.IntRange(min=1),
-            help="Chat: cap of one reply.  [default: 400 an answer]",
-        ),
-        click.option(
-            "--min-mass",
-            type=_SHARE,
-            default=0.5,
-            show_default=True,
-            help="Logprob: least P(yes) + P(no); below it there is no answer.",
-        ),
-        click.option("--max-questions", type=click.IntRange(min=1), help="Decision: most questions in one request."),
-        click.option("--contrast", is_flag=True, help="Count how much the source raises the odds of yes."),
-        click.option("--calibration", type=_FILE, help="File of bineval calibrate, made for this very judge."),
-        click.option(
-            "--explain",
-            type=click.Choice(["all", "no", "unsure", "none"]),
-            help="Logprob and decision: which answers are explained afterwards.  [default: none]",
-        ),
-        click.option("--explainer", metavar="MODEL", help="Model that explains.  [default: the judge]"),
-        click.option("--explainer-url", metavar="URL", help="Root of the explainer's server."),
         prompt_option,
     )
 
 
-def _cascade_options(command: _Command) -> _Command:
+def _chat_options(command: _Command) -> _Command:
+    option = section("Answers in writing (--kind chat)")
     return added(
         command,
-        click.option("--strong", metavar="MODEL", help="Cascade: judge that gets the questions in --band."),
-        click.option("--strong-kind", type=_KINDS, help="Cascade: how the strong judge answers."),
-        click.option("--strong-url", metavar="URL", help="Cascade: root of the strong judge's server."),
-        click.option("--strong-key-env", metavar="NAME", help="Cascade: variable that holds the strong judge's key."),
-        click.option("--strong-price", metavar="INPUT,OUTPUT", help="Cascade: US dollars per million tokens."),
-        click.option(
-            "--band",
-            metavar="LOW,HIGH|FILE",
-            help="Cascade: the P(yes) in which the strong judge is asked, or a file of bineval band.",
+        option(
+            "--mode",
+            type=click.Choice(["independent", "dimension", "all"]),
+            help="One call per question, per dimension, or for all questions.  [default: independent]",
         ),
-        click.option(
-            "--audit",
-            type=_SHARE,
-            default=0.0,
-            show_default=True,
-            help="Cascade: share of the other questions that the strong judge is asked too.",
+        option("--evidence", is_flag=True, help="Ask for quotes too, and check them against the text."),
+        option("--temperature", type=Number(min=0), help="0 for the likeliest answer.  [default: 0]"),
+        option("--seed", type=int, help="Sent to models that take one; repeats add their number to it."),
+        option(
+            "--max-reply-tokens",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Cap of a reply.  [default: 400 an answer]",
         ),
     )
 
 
-def _panel_options(command: _Command) -> _Command:
+def _probability_options(command: _Command) -> _Command:
+    option = section("Probabilities of yes and no (--kind logprob or decision)")
     return added(
         command,
-        click.option(
+        option(
+            "--min-mass",
+            type=_SHARE,
+            metavar="SHARE",
+            help="logprob: least P(yes) + P(no); below it there is no answer.  [default: 0.5]",
+        ),
+        option(
+            "--max-questions",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="decision: most questions in one request.  [default: what the model takes]",
+        ),
+        option("--calibration", type=_FILE, help="File of bineval calibrate, made for this very judge."),
+        option(
+            "--contrast", is_flag=True, help="Ask without the source too, and count how much it raises the odds of yes."
+        ),
+    )
+
+
+def _explain_options(command: _Command) -> _Command:
+    option = section("Explanations of answers that have none")
+    return added(
+        command,
+        option(
+            "--explain",
+            type=click.Choice(["all", "no", "unsure", "none"]),
+            help="Which answers are explained afterwards.  [default: none]",
+        ),
+        option("--explainer", metavar="MODEL", help="Model that explains.  [default: the judge, or the strong one]"),
+        option("--explainer-url", metavar="URL", help="Root of the explainer's server."),
+    )
+
+
+def _cascade_options(command: _Command) -> _Command:
+    option = section("Cascade (a strong judge takes over where the first is unsure)")
+    return added(
+        command,
+        option("--strong", metavar="MODEL", help="The strong judge."),
+        option(
+            "--band",
+            metavar="LOW,HIGH|FILE",
+            help="It takes over where P(yes) is in this band: two numbers, or a file of bineval band.",
+        ),
+        option(
+            "--audit",
+            type=_SHARE,
+            metavar="SHARE",
+            help="Share of the other questions that it is asked too, to see how often it agrees.  [default: 0]",
+        ),
+        option("--strong-kind", type=_KINDS, help="As --kind."),
+        option("--strong-url", metavar="URL", help="As --base-url."),
+        option("--strong-key-env", metavar="NAME", help="As --api-key-env."),
+        option("--strong-price", metavar="INPUT,OUTPUT", help="As --price."),
+    )
+
+
+def _panel_options(command: _Command) -> _Command:
+    option = section("Panel (several --judge)")
+    return added(
+        command,
+        option(
             "--rule",
             type=click.Choice(["vote", "mean"]),
-            default="vote",
-            show_default=True,
-            help="Panel: majority of the answers, or mean of the probabilities.",
+            help="Majority of the answers, or mean of the probabilities.  [default: vote]",
         ),
-        click.option("--weights", metavar="W,W,…", help="Panel: weights of the judges, in order.  [default: equal]"),
-        click.option(
+        option("--weights", metavar="W,W,…", help="One for each judge, in their order.  [default: equal]"),
+        option(
             "--quorum",
             type=click.IntRange(min=1),
-            help="Panel: least judges with an answer.  [default: more than half]",
+            metavar="N",
+            help="So many judges must have an answer, or there is none.  [default: more than half]",
         ),
-        model_options,
     )
 
 
@@ -141,7 +175,7 @@ def plan_of(values: Mapping[str, Any]) -> "JudgePlan":
     reach = model_options_of(values)
     weights = _numbers(values["weights"], "--weights")
     if len(values["judges"]) == 1:
-        _refuse(values, ("weights", "quorum"), "a second --judge")
+        _refuse(values, ("rule", "weights", "quorum"), "a second --judge")
     if not values["strong"]:
         _refuse(values, ("strong_kind", "strong_url", "strong_key_env", "strong_price", "band", "audit"), "--strong")
     explain = _explain(values, prompts)
@@ -150,17 +184,18 @@ def plan_of(values: Mapping[str, Any]) -> "JudgePlan":
     members = [_single(name, reach, values["kind"], own, prompts) for name in values["judges"]]
     plan: JudgePlan = members[0]
     if len(members) > 1:
-        settings = PanelSettings(rule=values["rule"], weights=weights, quorum=values["quorum"])
+        settings = PanelSettings(weights=weights, quorum=values["quorum"], **_given(values, "rule"))
         plan = PanelPlan(members=tuple(members), settings=settings, explain=None if values["strong"] else explain)
+    judges = [*members]
     if values["strong"]:
-        plan = CascadePlan(
-            cheap=plan, strong=_strong(values, prompts), settings=_cascade_settings(values), explain=explain
-        )
+        judges.append(strong := _strong(values, prompts))
+        plan = CascadePlan(cheap=plan, strong=strong, settings=_cascade_settings(values), explain=explain)
     prompts.refuse_unused()
+    _refuse_unheeded(values, judges)
     return plan
 
 
-def _strong(values: Mapping[str, Any], prompts: "_Prompts") -> "JudgePlan":
+def _strong(values: Mapping[str, Any], prompts: "_Prompts") -> "SingleJudge":
     reach = {
         "base_url": values["strong_url"],
         "api_key_env": values["strong_key_env"],
@@ -169,7 +204,8 @@ def _strong(values: Mapping[str, Any], prompts: "_Prompts") -> "JudgePlan":
     }
     # What was learned about the cheap judge says nothing about the strong one.
     own = {**values, "calibration": None, "contrast": False, "explain": None}
-    return _single(values["strong"], model_options_of(reach), values["strong_kind"], own, prompts)
+    options = model_options_of(reach, price_option="--strong-price")
+    return _single(values["strong"], options, values["strong_kind"], own, prompts)
 
 
 def _single(
@@ -189,14 +225,13 @@ def _single(
     options = JudgeOptions(
         kind=kind,
         chat=ChatSettings(
-            mode=values["mode"],
             evidence=values["evidence"],
-            temperature=values["temperature"],
             seed=values["seed"],
             max_tokens=values["max_reply_tokens"],
             prompts=chat_prompts,
+            **_given(values, "mode", "temperature"),
         ),
-        logprob=LogprobSettings(min_mass=values["min_mass"], prompts=logprob_prompts),
+        logprob=LogprobSettings(prompts=logprob_prompts, **_given(values, "min_mass")),
         decision=DecisionSettings(max_questions=values["max_questions"]),
         contrast=values["contrast"],
         calibration=load_calibration(values["calibration"]) if values["calibration"] else None,
@@ -244,7 +279,7 @@ def _cascade_settings(values: Mapping[str, Any]) -> "CascadeSettings":
     if values["band"] is None:
         raise click.UsageError("--strong needs --band: LOW,HIGH or a file of bineval band")
     band = _band(values["band"])
-    return CascadeSettings(low=band.low, high=band.high, audit=values["audit"])
+    return CascadeSettings(low=band.low, high=band.high, **_given(values, "audit"))
 
 
 def _band(text: str) -> "Band":
@@ -253,10 +288,12 @@ def _band(text: str) -> "Band":
 
     if Path(text).is_file():
         return load_band(text)
-    ends = _numbers(text, "--band")
-    if ends is None or len(ends) != 2:
-        raise click.BadParameter(f"{text!r} must be two numbers, such as 0.2,0.8, or a file", param_hint="--band")
-    return Band(low=ends[0], high=ends[1])
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        problem = f"{text!r} must be two numbers, such as 0.2,0.8, or a file that is there"
+        raise click.BadParameter(problem, param_hint="--band") from None
+    return Band(low=low, high=high)
 
 
 def _numbers(text: str | None, option: str) -> tuple[float, ...] | None:
@@ -268,7 +305,20 @@ def _numbers(text: str | None, option: str) -> tuple[float, ...] | None:
         raise click.BadParameter(f"{text!r} must be numbers with commas between them", param_hint=option) from None
 
 
+def _given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The values that were given; the settings know what the others are."""
+    return {name: values[name] for name in names if values[name] is not None}
+
+
 def _refuse(values: Mapping[str, Any], names: Sequence[str], needs: str) -> None:
     for name in names:
-        if values[name]:
+        if values[name] is not None and values[name] is not False:
             raise click.UsageError(f"--{name.replace('_', '-')} needs {needs}")
+
+
+def _refuse_unheeded(values: Mapping[str, Any], judges: Sequence["SingleJudge"]) -> None:
+    """Refuses options that none of the judges heeds."""
+    kinds = {judge.kind for judge in judges}
+    for kind, names in _OPTIONS_OF.items():
+        if kind not in kinds:
+            _refuse(values, names, f"a judge of --kind {kind}")

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Callable, Mapping
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
+    from click.types import OptionHelpExtra
+
     from bineval.models.catalog import ModelOptions
     from bineval.models.stack import CallPolicy
     from bineval.types import Price
@@ -16,9 +18,13 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Decorator = Callable[[Any], Any]
 
+_HELP_COLUMN = 30  # click's own: longer names push their words to the next line
+
 
 class Number(click.FloatRange):
     """A finite number in a range: NaN passes every comparison, and so every cap and every gate."""
+
+    name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Converts and checks."""
@@ -26,6 +32,40 @@ class Number(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value!r} is not a finite number.", param, ctx)
         return number
+
+
+class SectionedOption(click.Option):
+    """An option that stands below a heading in the help of a `SectionedCommand`."""
+
+    def __init__(self, *names: Any, section: str, **values: Any) -> None:
+        super().__init__(*names, **values)
+        self.section = section
+
+    def get_help_extra(self, ctx: click.Context) -> "OptionHelpExtra":
+        """Without the range of a number, which its error names: the help is long enough."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
+class SectionedCommand(click.Command):
+    """A command whose help shows its options below headings, first those that have none of their own."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options, all sections in the same two columns."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        for param in self.get_params(ctx):
+            if isinstance(param, click.Option) and (record := param.get_help_record(ctx)) is not None:
+                sections.setdefault(getattr(param, "section", "Options"), []).append(record)
+        widest = max(len(names) for records in sections.values() for names, _ in records)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(names.ljust(min(widest, _HELP_COLUMN)), words) for names, words in records])
+
+
+def section(title: str) -> Callable[..., _Decorator]:
+    """`click.option` for the options below one heading."""
+    return partial(click.option, cls=SectionedOption, section=title)
 
 
 store_option = click.option(
@@ -78,49 +118,55 @@ def is_there(place: str) -> bool:
 
 def model_options(command: _Command) -> _Command:
     """Adds the options that say how to reach a model; `model_options_of` makes their value."""
+    option = section("Server and price of the model")
     return added(
         command,
-        click.option("--base-url", metavar="URL", help="Root of a compatible server: http://localhost:8000/v1, say."),
-        click.option("--api-key-env", metavar="NAME", help="Environment variable that holds the key."),
-        click.option(
+        option("--base-url", metavar="URL", help="Root of a compatible server: http://localhost:8000/v1, say."),
+        option("--api-key-env", metavar="NAME", help="Environment variable that holds the key."),
+        option(
             "--timeout",
             "timeout_s",
             type=Number(min=1),
+            metavar="SECONDS",
             default=120.0,
             show_default=True,
-            help="Seconds to wait for a reply.",
+            help="How long to wait for a reply.",
         ),
-        click.option(
-            "--price", metavar="INPUT,OUTPUT", help="US dollars per million tokens; without it, cost is unknown."
-        ),
+        option("--price", metavar="INPUT,OUTPUT", help="US dollars per million tokens; without it, cost is unknown."),
     )
 
 
-def model_options_of(values: Mapping[str, Any]) -> "ModelOptions":
-    """How to reach a model, from a command's values."""
+def model_options_of(values: Mapping[str, Any], *, price_option: str = "--price") -> "ModelOptions":
+    """How to reach a model, from a command's values; an error about the price names `price_option`."""
     from bineval.models.catalog import ModelOptions
 
     return ModelOptions(
         base_url=values["base_url"],
         api_key_env=values["api_key_env"],
         timeout_s=values["timeout_s"],
-        price=_price(values["price"]) if values["price"] else None,
+        price=_price(values["price"], price_option) if values["price"] else None,
     )
 
 
 def call_options(command: _Command) -> _Command:
     """Adds limits and budget; `policy_of` makes their value."""
-    count = click.IntRange(min=0)
+    option = section("Limits and budget")
+    count, rate = click.IntRange(min=0), Number(min=0, min_open=True)
     return added(
         command,
-        click.option(
-            "--concurrency", type=click.IntRange(min=1), default=8, show_default=True, help="Most calls at once."
+        option(
+            "--concurrency",
+            type=click.IntRange(min=1),
+            metavar="N",
+            default=8,
+            show_default=True,
+            help="Most calls at once.",
         ),
-        click.option("--rpm", type=Number(min=0, min_open=True), help="Most requests a minute."),
-        click.option("--tpm", type=Number(min=0, min_open=True), help="Most tokens a minute."),
-        click.option("--max-calls", type=count, help="Stop before the call that would pass this number."),
-        click.option("--max-tokens", type=count, help="Stop before the call that could pass this many tokens."),
-        click.option("--max-cost", type=Number(min=0), help="Stop before the call that could pass these US dollars."),
+        option("--rpm", type=rate, metavar="N", help="Most requests a minute."),
+        option("--tpm", type=rate, metavar="N", help="Most tokens a minute."),
+        option("--max-calls", type=count, metavar="N", help="Stop before the call that would pass this number."),
+        option("--max-tokens", type=count, metavar="N", help="Stop before the call that could pass this many tokens."),
+        option("--max-cost", type=Number(min=0), metavar="USD", help="Stop before the call that could pass this cost."),
     )
 
 
@@ -146,13 +192,13 @@ def added(command: _Command, *options: _Decorator) -> _Command:
     return reduce(lambda wrapped, option: option(wrapped), reversed(options), command)
 
 
-def _price(text: str) -> "Price":
+def _price(text: str, option: str) -> "Price":
     from bineval.types import Price
 
     try:
         input_usd, output_usd = (float(part) for part in text.split(","))
     except ValueError:
-        raise click.BadParameter(f"{text!r} must be two numbers, such as 0.15,0.60", param_hint="--price") from None
+        raise click.BadParameter(f"{text!r} must be two numbers, such as 0.15,0.60", param_hint=option) from None
     if not (0 <= input_usd < float("inf") and 0 <= output_usd < float("inf")):
-        raise click.BadParameter(f"{text!r} must be two numbers of at least 0", param_hint="--price")
+        raise click.BadParameter(f"{text!r} must be two numbers of at least 0", param_hint=option)
     return Price(input_usd=input_usd, output_usd=output_usd)

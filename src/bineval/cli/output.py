@@ -54,6 +54,12 @@ def number(value: float | None, *, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+def counted(n: int, noun: str) -> str:
+    """A number with its noun, such as "1 call" and "2 calls"; "reply" and its like get their "-ies"."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n} {noun if n == 1 else plural}"
+
+
 def console(*, stderr: bool = False) -> "Console":
     """A rich console on stdout or stderr; wide when the output is not a terminal, so that tables keep their columns."""
     from rich.console import Console

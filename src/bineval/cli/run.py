@@ -9,14 +9,16 @@ import click
 from bineval.cli.judge_options import judge_options, plan_of
 from bineval.cli.options import (
     Number,
+    SectionedCommand,
     call_options,
     is_there,
     json_option,
     policy_of,
+    section,
     store_option,
     store_place,
 )
-from bineval.cli.output import console, emit_json, say
+from bineval.cli.output import console, counted, emit_json, say
 
 if TYPE_CHECKING:
     from bineval.judging.forecast import Forecast
@@ -27,7 +29,10 @@ if TYPE_CHECKING:
 EXIT_UNANSWERED = 4
 
 
-@click.command()
+_option = section("Options")
+
+
+@click.command(cls=SectionedCommand)
 @click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--checklist",
@@ -35,25 +40,27 @@ EXIT_UNANSWERED = 4
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="YAML file with the questions.",
 )
-@click.option("--name", help="Name of the run.  [default: made from data, checklist and judge]")
 @judge_options
-@click.option(
+@click.option("--name", help="Name of the run.  [default: made from data, checklist and judge]")
+@_option(
     "--repeats",
     type=click.IntRange(min=1),
+    metavar="N",
     default=1,
     show_default=True,
     help="Ask each question so many times and report how often the answer flips.",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="Judge only the first so many examples.")
+@_option("--limit", type=click.IntRange(min=1), metavar="N", help="Judge only the first so many examples.")
 @click.option("--encoding", default="utf-8", show_default=True, help="Encoding of the data file.")
-@click.option(
+@click.option("--dry-run", is_flag=True, help="Say what the run would take, and make no call.")
+@_option(
     "--max-unanswered",
     type=Number(0, 1),
+    metavar="SHARE",
     default=0.0,
     show_default=True,
     help="Largest share of unanswered questions that still exits with 0.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what the run would take, and make no call.")
 @store_option
 @json_option
 @call_options
@@ -76,7 +83,8 @@ def run(
     if dry_run:
         # Where there is no store yet, an empty one in memory: a dry run leaves no file behind.
         with Store(place if is_there(place) else "sqlite://") as database:
-            _show_forecast(job.forecast(database, name), as_json)
+            explained = values["explain"] not in (None, "none")
+            _show_forecast(job, database, name, explained=explained, as_json=as_json)
         return
     with Store(place) as database:
         finished = execute_with_progress(job, database, name)
@@ -129,18 +137,42 @@ def _job(data: Path, checklist: Path, values: dict[str, Any]) -> "Job":
     )
 
 
-def _show_forecast(forecast: "Forecast", as_json: bool) -> None:
-    from dataclasses import asdict
+def _show_forecast(job: "Job", database: "Store", name: str | None, *, explained: bool, as_json: bool) -> None:
+    """Says what the rest of a run will take, and what may come on top: of explanations, where they are asked for."""
+    from dataclasses import asdict, replace
 
+    from bineval.judging.composite_plans import CascadePlan
+
+    forecast = job.forecast(database, name)
+    strong = None
+    if isinstance(job.plan, CascadePlan):
+        strong = replace(job, plan=job.plan.strong).forecast(database, None)
+    n_explained = forecast.n_verdicts if explained else 0
     if as_json:
-        emit_json(asdict(forecast))
-    least, most = forecast.output_tokens
-    say(f"{forecast.n_verdicts} verdicts to make: {forecast.n_calls} calls, {forecast.n_cached} from the reply cache")
-    say(f"about {forecast.input_tokens} tokens to read, {least} to {most} to write")
+        on_top = {"strong": None if strong is None else asdict(strong), "n_explanations": n_explained}
+        emit_json({**asdict(forecast), "at_most_on_top": on_top})
+    say(f"{counted(forecast.n_verdicts, 'verdict')} to make: {_forecast_words(forecast)}")
+    if strong is not None:
+        say(f"on top, if the strong judge is asked about all of them: {_forecast_words(strong)}")
+    if n_explained:
+        say(f"on top, explanations: at most {counted(n_explained, 'call')}")
     if forecast.cost_usd is None:
-        say("cost: unknown (give --price INPUT,OUTPUT in US dollars per million tokens)")
-    else:
-        say(f"cost: ${forecast.cost_usd[0]:.4f} to ${forecast.cost_usd[1]:.4f}")
+        say("to know the cost, give --price INPUT,OUTPUT in US dollars per million tokens")
     if forecast.n_too_long:
-        say(f"{forecast.n_too_long} calls are too long for the model's context and would stay unanswered")
-    say("Failed calls and replies that have to be asked again come on top. Nothing was sent.")
+        say(f"too long for the model's context, would stay unanswered: {counted(forecast.n_too_long, 'call')}")
+    say("Failed calls and replies that have to be asked again are not counted.\nNothing was sent.")
+
+
+def _forecast_words(forecast: "Forecast") -> str:
+    """Calls, tokens and cost on one line after the first."""
+    cached = f" ({counted(forecast.n_cached, 'reply')} in the cache)" if forecast.n_cached else ""
+    cost = "unknown" if forecast.cost_usd is None else _span(*(f"${usd:.4f}" for usd in forecast.cost_usd))
+    return (
+        f"{counted(forecast.n_calls, 'call')}{cached}\n"
+        f"  about {counted(forecast.input_tokens, 'token')} to read,"
+        f" {_span(*map(str, forecast.output_tokens))} to write, cost {cost}"
+    )
+
+
+def _span(least: str, most: str) -> str:
+    return least if least == most else f"{least} to {most}"

@@ -5,7 +5,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bineval.cli.composition_tables import composition_json, print_composition
-from bineval.cli.output import number, plain
+from bineval.cli.estimate_cells import estimate_cell
+from bineval.cli.output import counted, number, plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from bineval.diagnose import QuestionFacts
     from bineval.judging.runs import Run
     from bineval.judging.summary import SummaryRow
-    from bineval.types import Estimate
+    from bineval.types import Usage
 
 _MOST_QUESTIONS = 10
 
@@ -31,39 +32,56 @@ def print_run(run: "Run", rows: "list[SummaryRow]", facts: "list[QuestionFacts]"
 
 
 def print_scores(rows: "list[SummaryRow]", console: "Console") -> None:
-    """Prints the scores by dimension, and by system where there are several."""
+    """Prints the scores by dimension, and by system where there are several, and what stands in the table."""
     from rich.table import Table
 
     by_system = any(row.system is not None for row in rows)
     with_soft = any(row.soft is not None for row in rows)
-    table = Table(*(["system"] if by_system else []), "dimension", box=None, pad_edge=False)
-    soft_titles = ["soft", "95 % interval"] if with_soft else []
-    for title in ("score", "95 % interval", *soft_titles, "scaled", "examples", "answered"):
+    with_scaled = any(row.scaled is not None for row in rows)
+    table = Table(box=None, pad_edge=False)
+    for title in (*(["system"] if by_system else []), "dimension"):
+        table.add_column(title, no_wrap=True)
+    for title in ("score", *(["soft"] if with_soft else []), *(["scaled"] if with_scaled else [])):
         table.add_column(title, justify="right")
+    for title in ("examples", "answered"):
+        table.add_column(title, justify="right", no_wrap=True)
     for previous, row in zip([None, *rows], rows, strict=False):
         if previous is not None and row.system != previous.system:
             table.add_row()
-        table.add_row(*([plain(row.system or "all")] if by_system else []), *_score_cells(row, with_soft))
+        estimate = row.estimate
+        table.add_row(
+            *([plain(row.system or "all")] if by_system else []),
+            plain(row.dimension),
+            estimate_cell(estimate),
+            *([_soft_cell(row)] if with_soft else []),
+            *([number(row.scaled, digits=2)] if with_scaled else []),
+            f"{estimate.n}" if estimate.n == row.n_examples else f"{estimate.n} of {row.n_examples}",
+            f"{row.n_answered} of {row.n_asked}",
+        )
     console.print(table)
+    for line in _legend(rows, with_soft=with_soft):
+        console.print(line, markup=False, style="dim")
 
 
-def _score_cells(row: "SummaryRow", with_soft: bool) -> list[str]:
-    estimate = row.estimate
-    return [
-        plain(row.dimension),
-        *_estimate_cells(estimate),
-        *(_estimate_cells(row.soft) if with_soft else []),
-        number(row.scaled, digits=2),
-        f"{estimate.n}" if estimate.n == row.n_examples else f"{estimate.n} of {row.n_examples}",
-        f"{row.n_answered} of {row.n_asked}",
-    ]
+def _soft_cell(row: "SummaryRow") -> str:
+    """The soft score, with its own number of examples where that is not the score's."""
+    if row.soft is None:
+        return number(None)
+    fewer = "" if row.soft.n == row.estimate.n else f" (n = {row.soft.n})"
+    return f"{estimate_cell(row.soft)}{fewer}"
 
 
-def _estimate_cells(estimate: "Estimate | None") -> list[str]:
-    if estimate is None:
-        return [number(None), "none"]
-    interval = "none" if estimate.low is None else f"{number(estimate.low)} to {number(estimate.high)}"
-    return [number(estimate.value), interval]
+def _legend(rows: "list[SummaryRow]", *, with_soft: bool) -> list[str]:
+    """What stands in the table, a line for each thing."""
+    estimates = [row.estimate for row in rows if row.estimate.value is not None]
+    lines = []
+    if any(estimate.low is not None for estimate in estimates):
+        lines.append("95 % intervals in brackets")
+    elif estimates:
+        lines.append(estimates[0].method)
+    if with_soft:
+        lines.append("soft: from P(yes), the judge's probability that the answer is yes")
+    return lines
 
 
 def _print_header(run: "Run", facts: "list[QuestionFacts]", console: "Console") -> None:
@@ -74,12 +92,7 @@ def _print_header(run: "Run", facts: "list[QuestionFacts]", console: "Console") 
         f" · {status.n_not_applicable} not applicable · {status.n_cached} from the reply cache",
         soft_wrap=True,
     )
-    console.print(
-        f"{usage.calls} calls · {usage.input_tokens} tokens read ({usage.cached_input_tokens} of them from a prefix"
-        f" cache), {usage.output_tokens} written · "
-        + ("cost unknown (no --price given)" if usage.cost_usd is None else f"cost ${usage.cost_usd:.4f}"),
-        soft_wrap=True,
-    )
+    console.print(_usage(usage), soft_wrap=True)
     if not status.finished:
         console.print("[bold]The run is unfinished:[/bold] scores rest on what is there.")
     if (row := run.first_unanswered()) is not None:
@@ -90,6 +103,18 @@ def _print_header(run: "Run", facts: "list[QuestionFacts]", console: "Console") 
         console.print(
             f"for example {plain(row.example_id)}, {plain(row.question_id)}: {plain(row.verdict.explanation or '')}"
         )
+
+
+def _usage(usage: "Usage") -> str:
+    """Calls, tokens and cost in words."""
+    tokens = f"{usage.input_tokens} tokens read"
+    if usage.cached_input_tokens:
+        tokens += f" ({usage.cached_input_tokens} from a prefix cache)"
+    tokens += f", {usage.output_tokens} written"
+    if usage.calls and not usage.input_tokens:
+        tokens = "tokens unknown (the server does not say)"
+    cost = "cost unknown (no --price given)" if usage.cost_usd is None else f"cost ${usage.cost_usd:.4f}"
+    return f"{counted(usage.calls, 'call')} · {tokens} · {cost}"
 
 
 def _reasons(facts: "list[QuestionFacts]") -> str:

@@ -1,11 +1,13 @@
 """`bineval show`: the scores of a run, the questions that fail most, and one example opened."""
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bineval.cli.options import existing_store, json_option, store_option
 from bineval.cli.output import console, emit_json, visible
+from bineval.types import USUAL_THRESHOLD
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from bineval.types import Example, Question, Score, Verdict, VerdictRow
 
 _MOST_CHARS = 1500
+_MUCH_OUTSIDE = 0.05
 
 
 @click.command()
@@ -100,10 +103,10 @@ def _print_example(
     for question in run.checklist.questions:
         rows = [row for row in verdicts if row.question_id == question.id]
         if rows:
-            _print_question(question, rows, screen)
+            _print_question(question, rows, screen, run)
 
 
-def _print_question(question: "Question", rows: "list[VerdictRow]", screen: "Console") -> None:
+def _print_question(question: "Question", rows: "list[VerdictRow]", screen: "Console", run: "Run") -> None:
     """Prints a question with its verdicts, sentence by sentence, and marks the sentences that decide its value."""
     from bineval.scoring import by_unit, deciding_units
 
@@ -113,33 +116,63 @@ def _print_question(question: "Question", rows: "list[VerdictRow]", screen: "Con
     _print(screen, f"{question.id}{per}: {question.text}")
     deciding = deciding_units(question, by_unit(rows))
     repeated = any(row.repeat for row in rows)
+    threshold = run.checklist.threshold if question.threshold is None else question.threshold
     for row in rows:
         if row.unit is not None and row.repeat == 0:
             mark = "  ← lowest" if row.unit in deciding else ""
             _print(screen, f"{row.unit + 1}. {row.sentence or '(empty)'}{mark}", style="bold" if mark else "", indent=2)
-        _print_verdict(row.verdict, f" (repeat {row.repeat})" if repeated else "", screen, 2 if row.unit is None else 5)
+        verdict = row.verdict
+        # A cascade's verdict is that of one of its judges; a single judge stands in the first line of all.
+        by = "" if verdict.judge in ("", run.judge) else f" by {verdict.judge}"
+        repeat = f" (repeat {row.repeat})" if repeated else ""
+        style = {"yes": "green", "no": "bold red"}.get(verdict.answer or "", "yellow")
+        indent = 2 if row.unit is None else 5
+        _print(screen, f"{_answer(verdict, threshold)}{by}{repeat}", style=style, indent=indent)
+        _print_grounds(verdict, threshold, screen, indent)
 
 
-def _print_verdict(verdict: "Verdict", which: str, screen: "Console", indent: int) -> None:
-    style = {"yes": "green", "no": "bold red"}.get(verdict.answer or "", "yellow")
-    _print(screen, f"{_answer(verdict)}{which}", style=style, indent=indent)
+def _print_grounds(verdict: "Verdict", threshold: float, screen: "Console", indent: int) -> None:
+    """Prints what an answer rests on: probabilities, words, quotes, and the verdicts that it was made from."""
     if verdict.raw_probability is not None:
         _print(screen, f"before calibration: P(yes) {_probability(verdict.raw_probability)}", indent=indent)
+    if verdict.outside_mass is not None and verdict.outside_mass >= _MUCH_OUTSIDE:
+        words = f"neither yes nor no: {_probability(verdict.outside_mass)} of the probability"
+        _print(screen, words, indent=indent)
     if verdict.disputed:
         _print(screen, "disputed: the explanation, asked for afterwards, disagrees", style="yellow", indent=indent)
-    if verdict.explanation:
-        _print(screen, verdict.explanation, indent=indent)
-    for quote in verdict.evidence:
-        place = f"in the {quote.field}" if quote.verified else "NOT FOUND in what the judge read"
-        _print(screen, f"“{quote.quote}” ({place})", indent=indent)
-    for under in verdict.under:
-        _print(screen, f"{under.judge}: {_answer(under)}", indent=indent + 2)
+    # A panel speaks with the words of a member, which stand below with its name.
+    if not any(under.explanation == verdict.explanation for under in verdict.under):
+        if verdict.explanation:
+            _print(screen, verdict.explanation, indent=indent)
+        for quote in verdict.evidence:
+            place = f"in the {quote.field}" if quote.verified else "NOT FOUND in what the judge read"
+            _print(screen, f"“{quote.quote}” ({place})", indent=indent)
+    for name, under in _named(verdict.under):
+        _print(screen, f"{name}: {_answer(under, threshold)}", indent=indent + 2)
+        _print_grounds(under, threshold, screen, indent + 4)
 
 
-def _answer(verdict: "Verdict") -> str:
-    """The answer, or why there is none, with its probability where there is one."""
+def _named(verdicts: "Sequence[Verdict]") -> "Iterator[tuple[str, Verdict]]":
+    """The verdicts under another one, each with a name that tells it from the others."""
+    names = [verdict.judge for verdict in verdicts]
+    for i, verdict in enumerate(verdicts):
+        # Judges that judge together have different names; only a contrast asks one judge twice.
+        twice = names.count(verdict.judge) > 1
+        how = "" if not twice else ", source withheld" if verdict.judge in names[:i] else ", with the source"
+        yield f"{verdict.judge}{how}", verdict
+
+
+def _answer(verdict: "Verdict", threshold: float) -> str:
+    """The answer, or why there is none, with its probability where there is one, and what decides if not one half."""
     answer = verdict.answer or f"no answer ({verdict.reason})"
-    return answer if verdict.probability is None else f"{answer} · P(yes) {_probability(verdict.probability)}"
+    if verdict.probability is None:
+        return answer
+    above = ""
+    if verdict.answer is not None and verdict.raw_probability is None and threshold != USUAL_THRESHOLD:
+        above = f" (yes above {_probability(threshold)})"
+    elif verdict.answer is not None and (verdict.probability > USUAL_THRESHOLD) != (verdict.answer == "yes"):
+        above = " (the calibration's threshold decides)"
+    return f"{answer} · P(yes) {_probability(verdict.probability)}{above}"
 
 
 def _probability(value: float) -> str:

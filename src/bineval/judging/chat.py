@@ -115,9 +115,7 @@ class ChatJudge(ModelJudge):
         """Splits by mode; for a model that reads shared text only once, independent calls go together too."""
         if self.chat.mode == "independent" and not self.model.capabilities.shares_prefix:
             return [[question] for question in questions]
-        if self.chat.mode == "independent":
-            return [list(questions)]
-        if self.chat.mode == "all":
+        if self.chat.mode != "dimension":
             return [list(questions)]
         groups: dict[str, list[Question]] = {}
         for question in questions:

@@ -47,7 +47,7 @@ class Contrasted(JudgeWrapper):
         """Those with the source, then those without."""
         asked = self.judge.first_requests(example, questions, repeat=repeat)
         if _has_source(example):
-            asked = asked + self.judge.first_requests(_withheld(example), questions, repeat=repeat)
+            asked = asked + self.judge.first_requests(_withheld(example), _applying(questions), repeat=repeat)
         return asked
 
     def ask(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> list[Verdict]:
@@ -55,7 +55,7 @@ class Contrasted(JudgeWrapper):
         given = self.judge.ask(example, questions, repeat=repeat)
         if not _has_source(example):
             return given
-        withheld = self.judge.ask(_withheld(example), questions, repeat=repeat)
+        withheld = self.judge.ask(_withheld(example), _applying(questions), repeat=repeat)
         return [_contrast(*item) for item in zip(questions, given, withheld, strict=True)]
 
 
@@ -71,6 +71,11 @@ def _has_source(example: Example) -> bool:
 
 def _withheld(example: Example) -> Example:
     return replace(example, input=None, context=None)
+
+
+def _applying(questions: Sequence[Question]) -> list[Question]:
+    """The questions as they are asked without the source: whether they apply is seen with it."""
+    return [replace(question, may_not_apply=False) for question in questions]
 
 
 def _contrast(question: Question, given: Verdict, withheld: Verdict) -> Verdict:

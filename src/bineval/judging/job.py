@@ -1,10 +1,10 @@
 """A run that is ready to be made: begins or resumes it in a store, asks what is missing, or forecasts that."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from bineval.errors import ConfigError
+from bineval.errors import BudgetExceeded, ConfigError
 from bineval.hashing import Json
 from bineval.judging.base import Judge
 from bineval.judging.cautions import cautions
@@ -15,6 +15,7 @@ from bineval.judging.runner import ProgressCallback, execute, pending_tasks
 from bineval.judging.units import Units
 from bineval.models.budget import Ledger
 from bineval.models.catalog import ModelOptions
+from bineval.models.one_by_one import OneByOne
 from bineval.models.recorder import AnsweringModels, Recorded
 from bineval.models.reply_json import reply_from_json
 from bineval.models.stack import CallPolicy, stack
@@ -81,27 +82,41 @@ class Job:
         run.claim()
         try:
             n_covered = self._extend(run)
-            policy = self.options.policy
-            seen = cast(dict[str, list[str]], run.facts.get("answering_models", {}))
-            answering = AnsweringModels(seen, notice=policy.notice)
-            judge = self._judge(self._wrapper(run, answering))
+            uncounted = run.uncounted_replies()
+            ledger = Ledger(self.options.policy.budget, spent=self._spent(run, uncounted))
+            wrap = self._wrapper(run, ledger, uncounted)
             try:
-                execute(
-                    run,
-                    self.examples[:n_covered],
-                    judge,
-                    repeats=self.options.repeats,
-                    n_threads=min(policy.limits.concurrency, judge.max_concurrency or policy.limits.concurrency),
-                    on_progress=on_progress,
-                )
-            finally:
-                # A sitting that asks nothing learns nothing: what earlier ones learned stays.
-                earlier = cast(dict[str, Json], run.facts.get("parameters_changed", {}))
-                run.facts["parameters_changed"] = {**earlier, **judge.parameters_changed()}
-                run.facts["answering_models"] = cast(Json, answering.by_name())
+                self._ask(run, n_covered, wrap, on_progress)
+            except BudgetExceeded:
+                if not any(model.capabilities.shares_prefix for model in self.plan.models()):
+                    raise
+                # Too little is left for one more batch, but perhaps not for some of its requests.
+                wrap = self._wrapper(run, ledger, run.uncounted_replies())
+                self._ask(run, n_covered, lambda model: OneByOne(wrap(model)), on_progress)
         finally:
             run.release()
         return run
+
+    def _ask(self, run: StoredRun, n_covered: int, wrap: Wrap, on_progress: ProgressCallback | None) -> None:
+        """Asks what the run still misses, and notes what was learned about its models."""
+        policy = self.options.policy
+        seen = cast(dict[str, list[str]], run.facts.get("answering_models", {}))
+        answering = AnsweringModels(seen, notice=policy.notice)
+        judge = self._judge(lambda model: Recorded(wrap(model), answering))
+        try:
+            execute(
+                run,
+                self.examples[:n_covered],
+                judge,
+                repeats=self.options.repeats,
+                n_threads=min(policy.limits.concurrency, judge.max_concurrency or policy.limits.concurrency),
+                on_progress=on_progress,
+            )
+        finally:
+            # A sitting that asks nothing learns nothing: what earlier ones learned stays.
+            earlier = cast(dict[str, Json], run.facts.get("parameters_changed", {}))
+            run.facts["parameters_changed"] = {**earlier, **judge.parameters_changed()}
+            run.facts["answering_models"] = cast(Json, answering.by_name())
 
     def forecast(self, store: Store, name: str | None) -> Forecast:
         """Returns what the rest of the run will take; makes no call and leaves no trace in the store."""
@@ -166,15 +181,16 @@ class Job:
         costs = [None if price is None else price.of(usage) for price in prices]
         return replace(usage, cost_usd=max((cost for cost in costs if cost is not None), default=None))
 
-    def _wrapper(self, run: StoredRun, answering: AnsweringModels) -> Wrap:
-        """Puts the wrappers around each model of the judge; they share one budget."""
-        uncounted = run.uncounted_replies()
+    def _spent(self, run: StoredRun, uncounted: Mapping[str, dict[str, Json]]) -> Usage:
+        """What earlier sittings used."""
         # Replies that no verdict counts yet were paid for all the same; nobody knows any more by which of the models.
         paid = [reply_from_json(reply, key=key, cached=False).usage for key, reply in uncounted.items()]
-        spent = sum((self._priced(usage) for usage in paid), run.usage())
+        return sum((self._priced(usage) for usage in paid), run.usage())
+
+    def _wrapper(self, run: StoredRun, ledger: Ledger, uncounted: Iterable[str]) -> Wrap:
+        """Puts the wrappers around each model of the judge; they share one budget."""
         policy, replies = self.options.policy, StoredReplies(run.store, run_id=run.id, uncounted=uncounted)
-        ledger = Ledger(policy.budget, spent=spent)
-        return lambda model: Recorded(stack(model, policy, replies=replies, ledger=ledger), answering)
+        return lambda model: stack(model, policy, replies=replies, ledger=ledger)
 
 
 def _resumable(store: Store, name: str, identity: Mapping[str, Json], checklist: Checklist) -> StoredRun | None:

@@ -130,11 +130,13 @@ class LogprobJudge(ModelJudge):
         if reply.refusal is not None or reply.finish_reason == "refused":
             problem = f"the server refused to answer: {reply.refusal or 'content filter'}"
             return self._with_calls(Verdict(answer=None, reason="refused", explanation=problem), talk)
-        if reply.logprobs is None and not self._has_seen_logprobs:
-            raise ConfigError(
-                f"{self.name} gave no log probabilities with its reply, so there is no P(yes): use --kind chat"
-            )
-        self._has_seen_logprobs = self._has_seen_logprobs or reply.logprobs is not None
+        if lack := _lack(reply):
+            if not self._has_seen_logprobs:
+                problem = f"{self.name} gave no log probabilities {lack}, so there is no P(yes): use --kind chat"
+                raise ConfigError(problem)
+            problem = f"the reply {reply.text!r} has no log probabilities {lack}"
+            return self._with_calls(Verdict(answer=None, reason="unparsed", explanation=problem), talk)
+        self._has_seen_logprobs = self._has_seen_logprobs or bool(reply.logprobs)
         words = (_YES, _NO, _SKIP) if question.may_not_apply else (_YES, _NO)
         return self._with_calls(self._read(question, reply, answer_mass(reply.logprobs or (), words)), talk)
 
@@ -144,7 +146,7 @@ class LogprobJudge(ModelJudge):
             return Verdict(answer=None, reason="unparsed", explanation=problem)
         yes, no = mass.masses[_YES], mass.masses[_NO]
         skip = mass.masses.get(_SKIP, 0.0)
-        if skip > max(yes, no):
+        if skip > max(yes, no) and yes + no + skip >= self.logprob.min_mass:
             return Verdict(answer=None, reason="not_applicable", outside_mass=mass.outside)
         if yes + no == 0 or yes + no < self.logprob.min_mass:
             problem = (
@@ -163,6 +165,14 @@ class LogprobJudge(ModelJudge):
             cached=talk.all_cached,
             replies=tuple(talk.keys),
         )
+
+
+def _lack(reply: Reply) -> str | None:
+    """What a reply that says something lacks to give a P(yes); None when it lacks nothing."""
+    if reply.logprobs is None or (reply.text and not reply.logprobs):
+        return "with its reply"
+    # Without the probability of the other answer, the one that was written would be certain.
+    return "of other tokens" if reply.logprobs and not any(item.top for item in reply.logprobs) else None
 
 
 def _details(question: Question) -> str:

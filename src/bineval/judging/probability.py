@@ -8,6 +8,8 @@ from bineval.types import USUAL_THRESHOLD, Answer, Question, TokenLogprob
 
 # What tokenizers put before a word, and models around it.
 _AROUND = " \t\r\n\"'`*_.,:;!()[]▁Ġ"
+# A single letter begins too many words.
+_FEWEST_LETTERS = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,13 +44,23 @@ def answer_mass(logprobs: Sequence[TokenLogprob], words: Sequence[str]) -> Answe
     if place is None:
         return None
     masses = dict.fromkeys(words, 0.0)
+    # Different tokens may have one text.
+    alternatives = set(place.top)
     # Some servers leave the token that was written out of its alternatives.
-    alternatives = dict(place.top) | {place.token: place.logprob}
-    for token, logprob in alternatives.items():
-        word = token.strip(_AROUND).casefold()
-        if word in masses:
+    if place.token not in {token for token, _ in alternatives}:
+        alternatives.add((place.token, place.logprob))
+    for token, logprob in sorted(alternatives):
+        word = _word(token.strip(_AROUND).casefold(), words)
+        if word is not None:
             masses[word] += exp(min(logprob, 0.0))
     return AnswerMass(masses=masses, token=place.token)
+
+
+def _word(text: str, words: Sequence[str]) -> str | None:
+    """The word that `text` is, or begins: small vocabularies split a word such as "Skip" in two."""
+    if text in words:
+        return text
+    return next((word for word in words if len(text) >= _FEWEST_LETTERS and word.startswith(text)), None)
 
 
 def answer_at(probability: float, question: Question) -> Answer:

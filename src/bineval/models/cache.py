@@ -1,7 +1,8 @@
 """Keeps every reply under a key of all that can change it, so that nothing is paid twice."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
@@ -34,32 +35,48 @@ class Cached(Wrapper):
         super().__init__(inner)
         self._replies = replies
         self._under_way: dict[str, threading.Event] = {}
+        self._uncounted: set[str] = set()
         self._lock = threading.Lock()
 
     def complete(self, request: Request) -> Reply:
         """Returns the kept reply of an equal request, or asks the model and keeps what it says."""
         key = reply_key(self.inner, request)
-        mine = threading.Event()
-        while (other := self._claim(key, mine)) is not mine:
-            other.wait()
-        try:
-            return self._look_up(key) or self._ask(key, request)
-        finally:
-            with self._lock:
-                del self._under_way[key]
-            mine.set()
+        with self._claims([key]):
+            return self._look_up(key) or self._keep(key, self.inner.complete(request))
 
     def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
-        """Takes kept replies where there are any, and asks the model for the others together."""
+        """Takes kept replies where there are any, and asks the model for the others together, each once."""
         keys = [reply_key(self.inner, request) for request in requests]
-        replies = {key: reply for key in keys if (reply := self._look_up(key)) is not None}
-        missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in replies}
-        if missing:
-            made = self.inner.complete_many(list(missing.values()))
-            for key, reply in zip(missing, made, strict=True):
-                self._replies.put(key, reply_to_json(reply))
-                replies[key] = replace(reply, key=key)
-        return [replies[key] for key in keys]
+        wanted = dict(zip(keys, requests, strict=True))
+        with self._claims(wanted):
+            replies = {key: reply for key in wanted if (reply := self._look_up(key)) is not None}
+            missing = {key: request for key, request in wanted.items() if key not in replies}
+            try:
+                made = self.inner.complete_many(list(missing.values())) if missing else []
+            except BaseException:
+                with self._lock:
+                    self._uncounted.update(key for key, reply in replies.items() if not reply.cached)
+                raise
+            replies |= {key: self._keep(key, reply) for key, reply in zip(missing, made, strict=True)}
+        # Of equal requests the first has paid.
+        return [replace(replies[key], cached=replies[key].cached or key in keys[:i]) for i, key in enumerate(keys)]
+
+    @contextmanager
+    def _claims(self, keys: Iterable[str]) -> Iterator[None]:
+        """Holds the keys, once no other call holds one of them."""
+        mine, held = threading.Event(), []
+        try:
+            # In one order everywhere: no two calls wait for each other.
+            for key in sorted(keys):
+                while (other := self._claim(key, mine)) is not mine:
+                    other.wait()
+                held.append(key)
+            yield
+        finally:
+            with self._lock:
+                for key in held:
+                    del self._under_way[key]
+            mine.set()
 
     def _claim(self, key: str, mine: threading.Event) -> threading.Event:
         with self._lock:
@@ -70,10 +87,13 @@ class Cached(Wrapper):
         if found is None:
             return None
         value, own_work = found
+        with self._lock:
+            # Found before by a call that failed, so that nobody counted it.
+            own_work = own_work or key in self._uncounted
+            self._uncounted.discard(key)
         return reply_from_json(value, key=key, cached=not own_work)
 
-    def _ask(self, key: str, request: Request) -> Reply:
-        reply = self.inner.complete(request)
+    def _keep(self, key: str, reply: Reply) -> Reply:
         self._replies.put(key, reply_to_json(reply))
         return replace(reply, key=key)
 

@@ -6,14 +6,18 @@ it. The engine decodes tokens of all branches together, each seeing its own bran
 """
 
 import ctypes
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bineval.errors import ConfigError, ModelRequestError
 from bineval.models.token_choice import Logits
+
+if TYPE_CHECKING:
+    from llama_cpp import Llama
 
 MOST_BRANCHES = 63
 BATCH_TOKENS = 2048
@@ -40,16 +44,15 @@ class LlamaContext:
     """One context of a loaded model; not for use by several threads at once.
 
     Args:
-        model: The loaded model, as the engine's C interface gives it.
+        llama: The loaded model file.
         n_ctx: Most tokens in all branches and the trunk together.
         n_threads: Threads that compute.
-        place: Path of the model's file, for errors.
 
     Raises:
         ConfigError: The memory does not suffice.
     """
 
-    def __init__(self, model: Any, *, n_ctx: int, n_threads: int | None, place: str) -> None:  # noqa: ANN401
+    def __init__(self, llama: "Llama", *, n_ctx: int, n_threads: int | None) -> None:
         import llama_cpp
 
         self._engine: Any = llama_cpp
@@ -62,31 +65,30 @@ class LlamaContext:
         parameters.kv_unified = True
         if n_threads:
             parameters.n_threads = parameters.n_threads_batch = n_threads
-        self._context = llama_cpp.llama_init_from_model(model, parameters)
+        self._place = llama.model_path
+        self._context = llama_cpp.llama_init_from_model(llama.model, parameters)
         if self._context is None:
-            raise ConfigError(f"{place}: the memory does not suffice for a context of {n_ctx} tokens")
+            raise ConfigError(f"{self._place}: the memory does not suffice for a context of {n_ctx} tokens")
         self.n_ctx = n_ctx
-        self._place = place
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = llama_cpp.llama_batch_init(BATCH_TOKENS, 0, 1)
-        self._n_vocab: int = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model))
+        self._n_vocab: int = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(llama.model))
         self._trunk: list[int] = []
+        self._free = weakref.finalize(self, _free, llama, self._context, self._batch)
 
     def close(self) -> None:
-        """Frees the engine's memory."""
-        if self._context is not None:
-            self._engine.llama_batch_free(self._batch)
-            self._engine.llama_free(self._context)
-            self._context = None
+        """Frees the engine's memory; without it, that happens when nobody holds the context any more."""
+        self._free()
 
     def read_trunk(self, tokens: Sequence[int]) -> int:
         """Makes the trunk hold exactly `tokens`; returns how many of them it held already."""
         n_known = shared_length([self._trunk, tokens])
+        # Before the cells go: an interruption in between must not leave it naming tokens that are gone.
+        self._trunk = self._trunk[:n_known]
         # Some architectures cannot forget a part of what they have read.
         if not self._engine.llama_memory_seq_rm(self._memory, _TRUNK, n_known, -1):
+            self._trunk, n_known = [], 0
             self._engine.llama_memory_clear(self._memory, True)
-            n_known = 0
-        self._trunk = list(tokens[:n_known])
         if n_known < len(tokens):
             self._read([Branch(sequence=_TRUNK, position=n_known, tokens=tokens[n_known:])], wanted=False)
             self._trunk = list(tokens)
@@ -135,8 +137,8 @@ class LlamaContext:
         status = self._engine.llama_decode(self._context, batch)
         if status != 0:
             # What the cells hold now is unknown.
-            self._engine.llama_memory_clear(self._memory, True)
             self._trunk = []
+            self._engine.llama_memory_clear(self._memory, True)
             problem = f"the engine could not read {len(part)} tokens (status {status})"
             raise ModelRequestError(problem, model=self._place)
 
@@ -144,6 +146,14 @@ class LlamaContext:
         row = self._engine.llama_get_logits_ith(self._context, i)
         # A copy: the engine writes the next batch's logits to the same place.
         return np.array(np.ctypeslib.as_array(ctypes.cast(row, ctypes.POINTER(ctypes.c_float)), (self._n_vocab,)))
+
+
+def _free(llama: "Llama", context: Any, batch: Any) -> None:  # noqa: ANN401 - pointers of the engine
+    """Frees a context before its model, which `llama` holds until then."""
+    import llama_cpp
+
+    llama_cpp.llama_batch_free(batch)
+    llama_cpp.llama_free(context)
 
 
 def shared_length(conversations: Sequence[Sequence[int]]) -> int:

@@ -39,16 +39,10 @@ class LlamaEngine:
 
     def __init__(self, path: str, *, name: str) -> None:
         self._llama = _load(path)
-        self._path, self._name = path, name
+        self._name = name
         self._context: LlamaContext | None = None
         self.tokenizer = ChatTokenizer(self._llama)
         self.largest_context: int = _trained_context(self._llama)
-
-    def close(self) -> None:
-        """Frees the engine's memory."""
-        if self._context is not None:
-            self._context.close()
-        self._llama.close()
 
     def forget(self) -> None:
         """Forgets what was read."""
@@ -75,45 +69,49 @@ class LlamaEngine:
         for draft in drafts:
             draft.n_cached = n_shared
         drafts[0].n_cached = n_reused
-        for group in _groups(drafts, n_shared, context.n_ctx):
-            self._write(context, group, n_shared)
+        if len(drafts) == 1:
+            # It goes on in the trunk, so that the next one finds all of it there.
+            self._write(context, drafts, n_shared, first_sequence=0)
+        else:
+            for group in _groups(drafts, n_shared, context.n_ctx):
+                context.fork(len(group))
+                try:
+                    self._write(context, group, n_shared, first_sequence=1)
+                finally:
+                    context.cut(len(group))
         return [self._reply(draft) for draft in drafts]
 
     def _with_room(self, n_shared: int, drafts: Sequence["_Draft"]) -> LlamaContext:
         """The context; a longer one when the longest conversation does not fit it with some others beside."""
         own = [draft.n_own(n_shared) for draft in drafts]
         n_needed = n_shared + max(max(own), min(sum(own), _MOST_OWN_TOKENS))
+        # Beyond what the model was trained for, the engine warns; each conversation alone fits that.
+        n_needed = min(n_needed, self.largest_context)
         if self._context is None or n_needed > self._context.n_ctx:
             n_ctx = max(_FIRST_CONTEXT, -(-n_needed // _CONTEXT_STEP) * _CONTEXT_STEP)
             if self._context is not None:
                 self._context.close()
                 self._context = None  # should making one fail, the closed one must not be used again
-            self._context = LlamaContext(self._llama.model, n_ctx=n_ctx, n_threads=_n_threads(), place=self._path)
+            n_ctx = min(n_ctx, self.largest_context)
+            self._context = LlamaContext(self._llama, n_ctx=n_ctx, n_threads=_n_threads())
         return self._context
 
-    def _write(self, context: LlamaContext, drafts: Sequence["_Draft"], n_shared: int) -> None:
+    def _write(self, context: LlamaContext, drafts: Sequence["_Draft"], n_shared: int, *, first_sequence: int) -> None:
         """Writes the replies of one group, a token of each at a time."""
-        # A single conversation goes on in the trunk, so that the next one finds all of it there.
-        first = 0 if len(drafts) == 1 else 1
         branches = [
             Branch(sequence=i, position=n_shared, tokens=draft.tokens[n_shared:])
-            for i, draft in enumerate(drafts, start=first)
+            for i, draft in enumerate(drafts, start=first_sequence)
         ]
-        n_branches = len(drafts) if first else 0
-        context.fork(n_branches)
-        try:
-            with ExitStack() as stack:
-                choosers = [stack.enter_context(self._chooser(draft.request)) for draft in drafts]
-                active = list(zip(drafts, branches, choosers, strict=True))
-                while active:
-                    rows = context.read([branch for _, branch, _ in active])
-                    active = [
-                        (draft, _behind(branch, draft.written[-1]), chooser)
-                        for (draft, branch, chooser), logits in zip(active, rows, strict=True)
-                        if self._goes_on(draft, chooser, logits)
-                    ]
-        finally:
-            context.cut(n_branches)
+        with ExitStack() as stack:
+            choosers = [stack.enter_context(self._chooser(draft.request)) for draft in drafts]
+            active = list(zip(drafts, branches, choosers, strict=True))
+            while active:
+                rows = context.read([branch for _, branch, _ in active])
+                active = [
+                    (draft, _behind(branch, draft.written[-1]), chooser)
+                    for (draft, branch, chooser), logits in zip(active, rows, strict=True)
+                    if self._goes_on(draft, chooser, logits)
+                ]
 
     def _goes_on(self, draft: "_Draft", chooser: TokenChooser, logits: Logits) -> bool:
         """Chooses the next token of a reply; returns whether there is another one to read behind it."""

@@ -92,10 +92,12 @@ class LlamaCpp:
 
     def _tokens(self, engine: LlamaEngine, request: Request) -> list[int]:
         tokens = engine.tokenizer.tokens(request.messages)
-        if len(tokens) + request.max_tokens > engine.largest_context:
+        most = engine.largest_context
+        if len(tokens) + request.max_tokens > most:
+            shorter_reply = "lower --max-reply-tokens, " if len(tokens) < most and request.max_tokens > 1 else ""
             raise ModelRequestError(
-                f"{len(tokens)} input tokens and up to {request.max_tokens} of reply do not fit its context of "
-                f"{engine.largest_context}; nothing was cut: use a model with a longer context, or shorten the text",
+                f"{len(tokens)} input tokens and up to {request.max_tokens} of reply do not fit its context of {most}; "
+                f"nothing was cut: {shorter_reply}use a model with a longer context, or shorten the text",
                 model=self.name,
             )
         return tokens
