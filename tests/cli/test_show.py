@@ -241,13 +241,13 @@ def test_soft_scores_have_a_column_where_there_are_some(empty: Folder, folder: F
     assert folder.bineval("show", "sky", "--json").json["scores"][0]["soft"] is None
 
 
-def show_verdict(folder: Folder, verdict: Verdict, *, judge: str = "openai/x", threshold: float | None = None) -> str:
+def show_verdict(folder: Folder, verdict: Verdict, *, judge: str = "openai/x") -> str:
     """What `show` prints of a run with one verdict, from its question on."""
     from bineval.store.database import Store
     from bineval.store.runs import PlacedRow, begin_run
     from bineval.types import Checklist, Dimension, Example, Question, VerdictRow
 
-    question = Question(id="q", text="T?", dimension="d", threshold=threshold)
+    question = Question(id="q", text="T?", dimension="d")
     checklist = Checklist(name="c", questions=(question,), dimensions={"d": Dimension()})
     with Store(folder.path / "bineval.db") as store:
         facts = {"judge_name": judge, "n_examples": 1, "n_planned": 1}
@@ -262,8 +262,8 @@ def show_verdict(folder: Folder, verdict: Verdict, *, judge: str = "openai/x", t
 
 
 def test_a_threshold_that_is_not_one_half_stands_beside_the_probability(empty: Folder) -> None:
-    verdict = Verdict(answer="no", probability=0.55, judge="openai/x")
-    assert show_verdict(empty, verdict, threshold=0.9) == "  no · P(yes) .55 (yes above .90)\n"
+    verdict = Verdict(answer="no", probability=0.55, threshold=0.9, judge="openai/x")
+    assert show_verdict(empty, verdict) == "  no · P(yes) .55 (yes above .90)\n"
 
 
 def test_tokens_that_a_server_does_not_report_are_unknown_and_not_none(empty: Folder) -> None:
@@ -272,10 +272,8 @@ def test_tokens_that_a_server_does_not_report_are_unknown_and_not_none(empty: Fo
 
 
 def test_an_answer_that_follows_from_a_calibration_says_so(empty: Folder) -> None:
-    verdict = Verdict(answer="no", probability=0.55, raw_probability=0.7, judge="openai/x")
-    assert show_verdict(empty, verdict) == (
-        "  no · P(yes) .55 (the calibration's threshold decides)\n  before calibration: P(yes) .70\n"
-    )
+    verdict = Verdict(answer="no", probability=0.55, threshold=0.6, raw_probability=0.7, judge="openai/x")
+    assert show_verdict(empty, verdict) == "  no · P(yes) .55 (yes above .60)\n  before calibration: P(yes) .70\n"
 
 
 def test_probability_of_neither_yes_nor_no_is_shown_where_there_is_much(empty: Folder) -> None:

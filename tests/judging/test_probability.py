@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bineval.judging.probability import answer_at, answer_mass
+from bineval.judging.probability import answer_mass, verdict_at
 from bineval.types import Question, TokenLogprob
 
 YES_NO = ("yes", "no")
@@ -90,4 +90,5 @@ def test_masses_and_the_rest_add_up_to_one(weights: dict[str, float]) -> None:
     ],
 )
 def test_the_answer_is_yes_above_the_threshold_only(probability: float, threshold: float | None, expected: str) -> None:
-    assert answer_at(probability, question(threshold)) == expected
+    verdict = verdict_at(probability, question(threshold))
+    assert (verdict.answer, verdict.probability, verdict.threshold) == (expected, probability, threshold or 0.5)

@@ -116,7 +116,6 @@ def _print_question(question: "Question", rows: "list[VerdictRow]", screen: "Con
     _print(screen, f"{question.id}{per}: {question.text}")
     deciding = deciding_units(question, by_unit(rows))
     repeated = any(row.repeat for row in rows)
-    threshold = run.checklist.threshold if question.threshold is None else question.threshold
     for row in rows:
         if row.unit is not None and row.repeat == 0:
             mark = "  ← lowest" if row.unit in deciding else ""
@@ -127,11 +126,11 @@ def _print_question(question: "Question", rows: "list[VerdictRow]", screen: "Con
         repeat = f" (repeat {row.repeat})" if repeated else ""
         style = {"yes": "green", "no": "bold red"}.get(verdict.answer or "", "yellow")
         indent = 2 if row.unit is None else 5
-        _print(screen, f"{_answer(verdict, threshold)}{by}{repeat}", style=style, indent=indent)
-        _print_grounds(verdict, threshold, screen, indent)
+        _print(screen, f"{_answer(verdict)}{by}{repeat}", style=style, indent=indent)
+        _print_grounds(verdict, screen, indent)
 
 
-def _print_grounds(verdict: "Verdict", threshold: float, screen: "Console", indent: int) -> None:
+def _print_grounds(verdict: "Verdict", screen: "Console", indent: int) -> None:
     """Prints what an answer rests on: probabilities, words, quotes, and the verdicts that it was made from."""
     if verdict.raw_probability is not None:
         _print(screen, f"before calibration: P(yes) {_probability(verdict.raw_probability)}", indent=indent)
@@ -148,8 +147,8 @@ def _print_grounds(verdict: "Verdict", threshold: float, screen: "Console", inde
             place = f"in the {quote.field}" if quote.verified else "NOT FOUND in what the judge read"
             _print(screen, f"“{quote.quote}” ({place})", indent=indent)
     for name, under in _named(verdict.under):
-        _print(screen, f"{name}: {_answer(under, threshold)}", indent=indent + 2)
-        _print_grounds(under, threshold, screen, indent + 4)
+        _print(screen, f"{name}: {_answer(under)}", indent=indent + 2)
+        _print_grounds(under, screen, indent + 4)
 
 
 def _named(verdicts: "Sequence[Verdict]") -> "Iterator[tuple[str, Verdict]]":
@@ -162,16 +161,14 @@ def _named(verdicts: "Sequence[Verdict]") -> "Iterator[tuple[str, Verdict]]":
         yield f"{verdict.judge}{how}", verdict
 
 
-def _answer(verdict: "Verdict", threshold: float) -> str:
+def _answer(verdict: "Verdict") -> str:
     """The answer, or why there is none, with its probability where there is one, and what decides if not one half."""
     answer = verdict.answer or f"no answer ({verdict.reason})"
     if verdict.probability is None:
         return answer
     above = ""
-    if verdict.answer is not None and verdict.raw_probability is None and threshold != USUAL_THRESHOLD:
-        above = f" (yes above {_probability(threshold)})"
-    elif verdict.answer is not None and (verdict.probability > USUAL_THRESHOLD) != (verdict.answer == "yes"):
-        above = " (the calibration's threshold decides)"
+    if verdict.threshold is not None and verdict.threshold != USUAL_THRESHOLD:
+        above = f" (yes above {_probability(verdict.threshold)})"
     return f"{answer} · P(yes) {_probability(verdict.probability)}{above}"
 
 

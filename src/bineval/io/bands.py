@@ -34,7 +34,7 @@ def load_band(path: str | Path) -> Band:
     Raises:
         DataError: The file is not a band; the error names the field.
     """
-    shape = read_json_file(Path(path), _FileShape)
+    shape = read_json_file(Path(path), _FileShape, what="a file of bineval band")
     return Band(low=shape.low, high=shape.high)
 
 

@@ -68,7 +68,7 @@ def load_calibration(path: str | Path) -> Calibration:
     Raises:
         DataError: The file is not a calibration; the error names the field.
     """
-    shape = read_json_file(Path(path), _FileShape)
+    shape = read_json_file(Path(path), _FileShape, what="a file of bineval calibrate")
     return Calibration(
         run=shape.run,
         judge=shape.judge,

@@ -23,8 +23,8 @@ class JsonShape(BaseModel):
 _Shape = TypeVar("_Shape", bound=JsonShape)
 
 
-def read_json_file(path: Path, shape: type[_Shape]) -> _Shape:
-    """Reads a file as `shape`.
+def read_json_file(path: Path, shape: type[_Shape], *, what: str) -> _Shape:
+    """Reads a file as `shape`; `what` it should be, in words, is for the error of a file that is something else.
 
     Raises:
         DataError: It cannot be read, or the first field that is wrong, and how many more there are.
@@ -35,6 +35,8 @@ def read_json_file(path: Path, shape: type[_Shape]) -> _Shape:
     except ValidationError as error:
         first, *others = error.errors(include_url=False, include_context=False)
         more = f" (and {len(others)} more problem{'s' if len(others) > 1 else ''})" if others else ""
+        if first["type"] in ("json_invalid", "model_type"):
+            raise DataError(f"is not {what}", file=str(path)) from error
         problem = first["msg"].removeprefix("Value error, ")
         raise DataError(f"{problem}{more}", file=str(path), field=_field(first, text)) from error
 

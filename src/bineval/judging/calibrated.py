@@ -6,7 +6,7 @@ from dataclasses import replace
 from bineval.errors import ConfigError
 from bineval.hashing import Json, tagged_hash
 from bineval.judging.base import Judge, JudgeWrapper
-from bineval.judging.probability import answer_at
+from bineval.judging.probability import decided
 from bineval.stats.calibration import Calibration, FittedMap
 from bineval.types import USUAL_THRESHOLD, Example, Question, Verdict
 
@@ -80,12 +80,8 @@ class Calibrated(JudgeWrapper):
         fitted = self._fitted(question)
         probability = float(fitted.map.apply(verdict.probability))
         threshold = calibrated_threshold(question, fitted, self._checklist_threshold)
-        return replace(
-            verdict,
-            answer=answer_at(probability, replace(question, threshold=threshold)),
-            probability=probability,
-            raw_probability=verdict.probability,
-        )
+        raw = replace(verdict, raw_probability=verdict.probability)
+        return decided(raw, probability, replace(question, threshold=threshold))
 
     def _fitted(self, question: Question) -> FittedMap:
         fitted = self.calibration.of(question.dimension)

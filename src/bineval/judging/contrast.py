@@ -12,7 +12,7 @@ from bineval.errors import ConfigError
 from bineval.hashing import Json
 from bineval.judging.base import Judge, JudgeWrapper
 from bineval.judging.members import paid_together
-from bineval.judging.probability import answer_at
+from bineval.judging.probability import decided
 from bineval.models.base import Model
 from bineval.types import Example, Question, Request, Verdict
 
@@ -84,6 +84,13 @@ def _contrast(question: Question, given: Verdict, withheld: Verdict) -> Verdict:
         return both
     if withheld.probability is None:
         problem = f"with the source withheld there was no answer: {withheld.explanation or withheld.reason}"
-        return replace(both, answer=None, reason=withheld.reason or "unparsed", probability=None, explanation=problem)
+        return replace(
+            both,
+            answer=None,
+            reason=withheld.reason or "unparsed",
+            probability=None,
+            threshold=None,
+            explanation=problem,
+        )
     probability = 1 / (1 + exp(log_odds(withheld.probability) - log_odds(given.probability)))
-    return replace(both, answer=answer_at(probability, question), probability=probability)
+    return decided(both, probability, question)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from bineval.errors import ConfigError, ModelRequestError
 from bineval.hashing import Json
 from bineval.judging.base import ModelJudge
-from bineval.judging.probability import answer_at
+from bineval.judging.probability import verdict_at
 from bineval.judging.talk import Talk
 from bineval.models.base import Model
 from bineval.models.decision_format import REFUSED
@@ -188,7 +188,7 @@ def _verdict(values: Mapping[str, object], question: Question) -> Verdict:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         problem = f"the server's answer is no probability: {json.dumps(value)[:_SHOWN_CHARS]}"
         return Verdict(answer=None, reason="unparsed", explanation=problem)
-    return Verdict(answer=answer_at(value, question), probability=float(value))
+    return verdict_at(value, question)
 
 
 def _values(text: str) -> Mapping[str, object] | None:

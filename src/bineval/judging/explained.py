@@ -15,7 +15,7 @@ from bineval.judging.rendering import example_text
 from bineval.judging.talk import Talk, asked_again, replies_together
 from bineval.models.base import Model
 from bineval.templates import Prompt, load_prompt
-from bineval.types import USUAL_THRESHOLD, Example, Question, Reply, Request, Usage, Verdict
+from bineval.types import Example, Question, Reply, Request, Usage, Verdict
 
 Which = Literal["all", "no", "unsure", "none"]
 WHICH: tuple[Which, ...] = get_args(Which)
@@ -107,15 +107,14 @@ class Explained(JudgeWrapper):
     def ask(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> list[Verdict]:
         """Answers as the judge inside, and explains; see `Judge.ask`."""
         verdicts = list(self.judge.ask(example, questions, repeat=repeat))
-        pairs = enumerate(zip(questions, verdicts, strict=True))
-        wanted = [place for place, (question, verdict) in pairs if self._is_wanted(question, verdict)]
+        wanted = [place for place, verdict in enumerate(verdicts) if self._is_wanted(verdict)]
         shown = example_text(example, self.task)
         requests = [self._request(shown, questions[place], verdicts[place], repeat) for place in wanted]
         for place, request, reply in zip(wanted, requests, replies_together(self.model, requests), strict=True):
             verdicts[place] = self._explained(questions[place], verdicts[place], request, reply)
         return verdicts
 
-    def _is_wanted(self, question: Question, verdict: Verdict) -> bool:
+    def _is_wanted(self, verdict: Verdict) -> bool:
         if verdict.answer is None or verdict.explanation is not None:
             return False
         match self.which:
@@ -124,16 +123,16 @@ class Explained(JudgeWrapper):
             case "no":
                 return verdict.answer == "no"
             case "unsure":
-                return self._is_unsure(question, verdict.probability)
+                return self._is_unsure(verdict)
             case "none":
                 return False
 
-    def _is_unsure(self, question: Question, probability: float | None) -> bool:
-        if probability is None:
+    def _is_unsure(self, verdict: Verdict) -> bool:
+        if verdict.probability is None or verdict.threshold is None:
             return False
-        threshold = USUAL_THRESHOLD if question.threshold is None else question.threshold
         # Decision models round to two decimals: exactly one half is what they say when they do not know.
-        return probability == 0.5 or abs(probability - threshold) <= self.unsure_within + _ROUNDING
+        distance = abs(verdict.probability - verdict.threshold)
+        return verdict.probability == 0.5 or distance <= self.unsure_within + _ROUNDING
 
     def _request(self, shown: str, question: Question, verdict: Verdict, repeat: int) -> Request:
         values = {"example": shown, **self._form.values([question]), "verdict": str(verdict.answer)}

@@ -11,7 +11,7 @@ from pathlib import Path
 from bineval.errors import ConfigError, ModelBusyError, ModelError
 from bineval.hashing import Json
 from bineval.judging.base import ModelJudge
-from bineval.judging.probability import AnswerMass, answer_at, answer_mass
+from bineval.judging.probability import AnswerMass, answer_mass, verdict_at
 from bineval.judging.rendering import example_text, question_text
 from bineval.judging.talk import Talk, replies_together
 from bineval.models.base import Model
@@ -155,7 +155,7 @@ class LogprobJudge(ModelJudge):
             )
             return Verdict(answer=None, reason="unparsed", explanation=problem, outside_mass=mass.outside)
         probability = yes / (yes + no)
-        return Verdict(answer=answer_at(probability, question), probability=probability, outside_mass=mass.outside)
+        return replace(verdict_at(probability, question), outside_mass=mass.outside)
 
     def _with_calls(self, verdict: Verdict, talk: Talk) -> Verdict:
         return replace(

@@ -16,7 +16,7 @@ from bineval.judging.members import (
     prefixed,
     requests_for,
 )
-from bineval.judging.probability import answer_at
+from bineval.judging.probability import verdict_at
 from bineval.models.base import Model
 from bineval.types import Answer, Example, Question, Request, Verdict
 
@@ -151,8 +151,7 @@ class Panel:
         if len(answered) < self._quorum:
             return self._without_quorum(members, len(answered))
         if self.panel.rule == "mean":
-            probability = _mean(answered)
-            return _spoken(Verdict(answer=answer_at(probability, question), probability=probability), members)
+            return _spoken(verdict_at(_mean(answered), question), members)
         answer = _majority(answered)
         if answer is not None:
             return _spoken(Verdict(answer=answer), members)

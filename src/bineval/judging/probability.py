@@ -1,10 +1,10 @@
 """P(yes) from the log probabilities of a reply's first token, and the answer that follows from P(yes)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 
-from bineval.types import USUAL_THRESHOLD, Answer, Question, TokenLogprob
+from bineval.types import USUAL_THRESHOLD, Question, TokenLogprob, Verdict
 
 # What tokenizers put before a word, and models around it.
 _AROUND = " \t\r\n\"'`*_.,:;!()[]▁Ġ"
@@ -63,7 +63,18 @@ def _word(text: str, words: Sequence[str]) -> str | None:
     return next((word for word in words if len(text) >= _FEWEST_LETTERS and word.startswith(text)), None)
 
 
-def answer_at(probability: float, question: Question) -> Answer:
-    """Yes above the question's threshold, else no: exactly at it the judge is unsure, and "yes" would be a guess."""
+def verdict_at(probability: float, question: Question) -> Verdict:
+    """The verdict that follows from P(yes): yes above the question's threshold, else no.
+
+    Exactly at the threshold the judge is unsure, and "yes" would be a guess.
+    """
     threshold = USUAL_THRESHOLD if question.threshold is None else question.threshold
-    return "yes" if probability > threshold else "no"
+    return Verdict(
+        answer="yes" if probability > threshold else "no", probability=float(probability), threshold=threshold
+    )
+
+
+def decided(verdict: Verdict, probability: float, question: Question) -> Verdict:
+    """`verdict` with the answer that follows from another P(yes)."""
+    new = verdict_at(probability, question)
+    return replace(verdict, answer=new.answer, probability=new.probability, threshold=new.threshold)

@@ -79,6 +79,7 @@ def _evidence(value: Any) -> tuple[Evidence, ...]:  # noqa: ANN401 - parsed JSON
 def _details_json(verdict: Verdict) -> dict[str, Json]:
     """What few verdicts have; what is absent is left out."""
     details: dict[str, Json] = {
+        "threshold": verdict.threshold,
         "raw_probability": verdict.raw_probability,
         "outside_mass": verdict.outside_mass,
         "disputed": verdict.disputed or None,
@@ -89,6 +90,7 @@ def _details_json(verdict: Verdict) -> dict[str, Json]:
 
 def _details(value: Mapping[str, Any]) -> dict[str, Any]:
     return {
+        "threshold": value.get("threshold"),
         "raw_probability": value.get("raw_probability"),
         "outside_mass": value.get("outside_mass"),
         "disputed": value.get("disputed", False),

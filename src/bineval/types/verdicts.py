@@ -32,6 +32,7 @@ class Verdict:
         answer: "yes", "no", or None when there is none.
         reason: Why there is no answer; set exactly when `answer` is None.
         probability: P(yes) in [0, 1], from judges that give one; a probability, not a degree.
+        threshold: P(yes) above which the answer was yes; None where no probability decided.
         raw_probability: What `probability` was before a calibration changed it; None without one.
         outside_mass: Probability that the judge gave to neither yes nor no, in [0, 1]; None where it is not known.
         explanation: The judge's words; for `reason` "error", what went wrong.
@@ -47,6 +48,7 @@ class Verdict:
     answer: Answer | None
     reason: Reason | None = None
     probability: float | None = None
+    threshold: float | None = None
     raw_probability: float | None = None
     outside_mass: float | None = None
     explanation: str | None = None
