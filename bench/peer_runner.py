@@ -2,9 +2,12 @@ r"""bineval as a runner of ../shared/bench/peers, the kit that measures what riv
 
     cp -r ../shared/bench/peers /tmp/peers && cd /tmp/peers && ./install.sh
     python3 bench.py --extra 'bineval/independent=PYTHON RUNNER --variant independent' \
-                     --extra 'bineval/all=PYTHON RUNNER --variant all'
+                     --extra 'bineval/logprob=PYTHON RUNNER --variant logprob'
 
 PYTHON is .venv/bin/python of this project, and RUNNER this file; it imports peerlib.py of the folder it is run in.
+
+All questions in one call cannot be measured with this kit: its server gives every entry of a list the same id, and
+bineval matches by id.
 """
 
 import sys
@@ -39,7 +42,7 @@ def job(examples: list[dict[str, Any]], questions: list[dict[str, Any]], argumen
         dimensions={"all": bineval.Dimension()},
     )
     options = bineval.RunOptions(
-        judge=bineval.JudgeOptions(chat=bineval.ChatSettings(mode=arguments.variant)),
+        judge=bineval.JudgeOptions(kind="logprob" if arguments.variant == "logprob" else "chat"),
         model=bineval.ModelOptions(base_url=arguments.base_url),
         policy=bineval.CallPolicy(limits=bineval.Limits(concurrency=arguments.concurrency)),
     )
