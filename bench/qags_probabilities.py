@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import exp
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +159,10 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
+def _contrast(p: Mapping[str, float], question_id: str) -> float:
+    return log_odds(p[question_id]) - log_odds(p[f"without {question_id}"])
+
+
 _IDS = tuple(question.id for question in _SEVEN)
 _WAYS = (
     _Way(name="7 questions, soft", needs=_IDS, score=lambda p: _mean([p[i] for i in _IDS])),
@@ -174,7 +179,12 @@ _WAYS = (
     _Way(
         name="7 questions, source contrast",
         needs=(*_IDS, *(f"without {i}" for i in _IDS)),
-        score=lambda p: _mean([log_odds(p[i]) - log_odds(p[f"without {i}"]) for i in _IDS]),
+        score=lambda p: _mean([_contrast(p, i) for i in _IDS]),
+    ),
+    _Way(
+        name="7 questions, source contrast as P(yes)",
+        needs=(*_IDS, *(f"without {i}" for i in _IDS)),
+        score=lambda p: _mean([1 / (1 + exp(-_contrast(p, i))) for i in _IDS]),
     ),
     _Way(
         name="7 questions, mean log-odds",
@@ -189,6 +199,7 @@ _PAIRS = (
     ("minimum over sentences, soft", "1 question, soft"),
     ("minimum over sentences, soft", "7 questions, soft"),
     ("7 questions, source contrast", "7 questions, mean log-odds"),
+    ("7 questions, source contrast as P(yes)", "7 questions, soft"),
 )
 
 
