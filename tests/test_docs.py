@@ -32,16 +32,19 @@ def test_every_snippet_of_the_page_runs(page: Path, tmp_path: Path) -> None:
         elif block["kind"] == "python":
             # Later snippets of a page go on where earlier ones stopped.
             python += text
-            run([sys.executable, "-W", "error", "-c", python], tmp_path, environment)
+            done = run([sys.executable, "-W", "error", "-c", python], tmp_path, environment)
+            assert done.returncode == 0, f"{python[-500:]}\n{done.stdout}\n{done.stderr}"
         elif block["kind"] == "console":
             for line in text.splitlines():
                 if line.startswith("$ "):
-                    run(shlex.split(line[2:], comments=True), tmp_path, environment)
+                    done = run(shlex.split(line[2:], comments=True), tmp_path, environment)
+                    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
-def run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, f"{shlex.join(command)[-500:]}\n{done.stdout}\n{done.stderr}"
+def run(command: list[str], folder: Path, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

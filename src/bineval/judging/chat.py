@@ -16,7 +16,7 @@ from bineval.judging.forms import Form, SeveralForm, SingleForm
 from bineval.judging.json_text import without_reasoning
 from bineval.judging.parsing import Parsed, Reading
 from bineval.judging.rendering import example_text
-from bineval.judging.talk import Talk, asked_again, replies_together
+from bineval.judging.talk import Talk, asked_again, refusal_in, replies_together
 from bineval.models.base import Model
 from bineval.templates import Prompt, load_prompt
 from bineval.types import Answer, Example, Question, Reason, Reply, Request, Usage, Verdict
@@ -261,7 +261,7 @@ def _answer_or_reason(parsed: Parsed | None, reason: Reason) -> tuple[Answer | N
 
 def _reason(reply: Reply) -> Reason:
     """Why a reply has no answer, as far as the server says."""
-    if reply.refusal is not None or reply.finish_reason == "refused":
+    if refusal_in(reply):
         return "refused"
     if reply.finish_reason == "length":
         return "truncated"
@@ -270,8 +270,8 @@ def _reason(reply: Reply) -> Reason:
 
 def _account(reason: Reason, problem: str, reply: Reply, cap: int) -> str:
     """What a person needs to know about a question that stays without an answer."""
-    if reason == "refused":
-        return f"the server refused to answer: {reply.refusal or 'content filter'}"
+    if refusal := refusal_in(reply):
+        return refusal
     if reason == "truncated":
         spent = "" if without_reasoning(reply.text).strip() else ", all spent on reasoning"
         return f"the reply was cut off by its cap of {cap} tokens{spent}; raise --max-reply-tokens"

@@ -13,7 +13,7 @@ from bineval.errors import ConfigError, ModelRequestError
 from bineval.hashing import Json
 from bineval.judging.base import ModelJudge
 from bineval.judging.probability import verdict_at
-from bineval.judging.talk import Talk
+from bineval.judging.talk import Talk, refusal_in
 from bineval.models.base import Model
 from bineval.models.decision_format import REFUSED
 from bineval.models.sizing import estimated_tokens
@@ -168,8 +168,7 @@ def read_verdicts(reply: Reply, questions: Sequence[Question]) -> list[Verdict]:
         reply: Its text is a JSON object of what was said by question id (see `bineval.models.decision_format`).
         questions: What was asked, each with its threshold.
     """
-    if reply.refusal is not None or reply.finish_reason == "refused":
-        problem = f"the server refused to answer: {reply.refusal or 'content filter'}"
+    if problem := refusal_in(reply):
         return [Verdict(answer=None, reason="refused", explanation=problem)] * len(questions)
     values = _values(reply.text)
     if values is None:

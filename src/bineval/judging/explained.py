@@ -12,7 +12,7 @@ from bineval.judging.forms import SingleForm
 from bineval.judging.members import largest_concurrency, prefixed
 from bineval.judging.parsing import Parsed
 from bineval.judging.rendering import example_text
-from bineval.judging.talk import Talk, asked_again, replies_together
+from bineval.judging.talk import Talk, asked_again, refusal_in, replies_together
 from bineval.models.base import Model
 from bineval.templates import Prompt, load_prompt
 from bineval.types import Example, Question, Reply, Request, Usage, Verdict
@@ -165,7 +165,7 @@ class Explained(JudgeWrapper):
         """Asks, and once again where that can help; None without a usable explanation."""
         reply = talk.send(request) if reply is None else talk.book(reply)
         found, problem = self._read(question, reply)
-        if found is not None or reply.refusal is not None or reply.finish_reason == "refused":
+        if found is not None or refusal_in(reply):
             return found
         return self._read(question, talk.send(self._request_again(question, request, reply, problem)))[0]
 

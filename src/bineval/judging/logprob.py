@@ -13,7 +13,7 @@ from bineval.hashing import Json
 from bineval.judging.base import ModelJudge
 from bineval.judging.probability import AnswerMass, answer_mass, verdict_at
 from bineval.judging.rendering import example_text, question_text
-from bineval.judging.talk import Talk, replies_together
+from bineval.judging.talk import Talk, refusal_in, replies_together
 from bineval.models.base import Model
 from bineval.templates import load_prompt
 from bineval.types import Example, Question, Reply, Request, Verdict
@@ -127,8 +127,7 @@ class LogprobJudge(ModelJudge):
 
     def _verdict(self, question: Question, reply: Reply, talk: Talk) -> Verdict:
         talk.book(reply)
-        if reply.refusal is not None or reply.finish_reason == "refused":
-            problem = f"the server refused to answer: {reply.refusal or 'content filter'}"
+        if problem := refusal_in(reply):
             return self._with_calls(Verdict(answer=None, reason="refused", explanation=problem), talk)
         if lack := _lack(reply):
             if not self._has_seen_logprobs:

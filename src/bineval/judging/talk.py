@@ -62,3 +62,10 @@ def asked_again(request: Request, reply: Reply, prompt: Prompt, values: Mapping[
     """The request that goes on behind a reply that could not be used, with `prompt` as the next turn."""
     said = Message(role="assistant", content=storable(without_reasoning(reply.text)).strip() or "(nothing)")
     return replace(request, messages=(*request.messages, said, *prompt.fill(values)))
+
+
+def refusal_in(reply: Reply) -> str | None:
+    """What to tell a person about a reply that the server says was refused; None for every other reply."""
+    if reply.refusal is None and reply.finish_reason != "refused":
+        return None
+    return f"the server refused to answer: {reply.refusal or 'content filter'}"

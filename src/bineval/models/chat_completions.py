@@ -9,7 +9,7 @@ from bineval.hashing import Json
 from bineval.io.values import storable
 from bineval.models.http_errors import EMPTY_REPLY, Failure, failure_in
 from bineval.models.parameters import LEFT_OUT, TEMPERATURE, Form, Parameter, strict_schema
-from bineval.models.remote_chat import token_count
+from bineval.models.remote_chat import mapping, token_count
 from bineval.types import FinishReason, Reply, Request, TokenLogprob, Usage
 
 _FEW_LOGPROBS = 5
@@ -111,7 +111,7 @@ def read_completion(answer: Mapping[str, Any], request: Request, params_used: Ma
         return Failure(message="the answer holds no choices", status=200, codes=frozenset({EMPTY_REPLY}))
     if choice.get("error"):
         return failure_in(choice, 200, {}, secret=None)
-    message = _mapping(choice.get("message"))
+    message = mapping(choice.get("message"))
     text, reasoning = _content(message)
     refusal = message.get("refusal") or None
     finish_reason = _FINISH_REASONS.get(str(choice.get("finish_reason")).lower(), "other")
@@ -121,7 +121,7 @@ def read_completion(answer: Mapping[str, Any], request: Request, params_used: Ma
         refusal=refusal,
         logprobs=_read_logprobs(choice) if request.top_logprobs else None,
         finish_reason="refused" if refusal else finish_reason,
-        usage=_usage(_mapping(answer.get("usage"))),
+        usage=_usage(mapping(answer.get("usage"))),
         model=str(answer.get("model") or ""),
         params_used=params_used,
     )
@@ -148,7 +148,7 @@ def _joined(value: object) -> str:
 
 
 def _read_logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None:
-    content = _mapping(choice.get("logprobs")).get("content")
+    content = mapping(choice.get("logprobs")).get("content")
     if not isinstance(content, list):
         return None
     return tuple(
@@ -161,20 +161,16 @@ def _read_logprobs(choice: Mapping[str, Any]) -> tuple[TokenLogprob, ...] | None
 def _pairs(entries: object) -> Iterator[tuple[str, float]]:
     """Token and log probability of each well-formed entry; JSON has no way to keep an infinite one."""
     for entry in entries if isinstance(entries, list) else ():
-        token, logprob = _mapping(entry).get("token"), _mapping(entry).get("logprob")
+        token, logprob = mapping(entry).get("token"), mapping(entry).get("logprob")
         if isinstance(token, str) and isinstance(logprob, int | float) and math.isfinite(logprob):
             yield storable(token), float(logprob)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    details = _mapping(usage.get("prompt_tokens_details"))
+    details = mapping(usage.get("prompt_tokens_details"))
     return Usage(
         input_tokens=token_count(usage.get("prompt_tokens")),
         output_tokens=token_count(usage.get("completion_tokens")),
         cached_input_tokens=token_count(details.get("cached_tokens")),
         calls=1,
     )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

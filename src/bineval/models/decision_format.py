@@ -9,7 +9,7 @@ from bineval.errors import ConfigError
 from bineval.hashing import Json
 from bineval.io.values import storable
 from bineval.models.http_errors import Failure
-from bineval.models.remote_chat import token_count
+from bineval.models.remote_chat import mapping, token_count
 from bineval.types import Reply, Request, Usage
 
 REFUSED = "refused"
@@ -43,13 +43,13 @@ def reply_with(values: Mapping[str, Json], answer: Mapping[str, Any]) -> Reply:
 
     Nothing is checked here, so that what the server said is kept as it came.
     """
-    usage = _mapping(answer.get("usage"))
+    usage = mapping(answer.get("usage"))
     return Reply(
         text=json.dumps(values),
         usage=Usage(
             input_tokens=token_count(usage.get("input_tokens")),
             output_tokens=token_count(usage.get("output_tokens")),
-            cached_input_tokens=token_count(_mapping(usage.get("input_tokens_details")).get("cached_tokens")),
+            cached_input_tokens=token_count(mapping(usage.get("input_tokens_details")).get("cached_tokens")),
             calls=1,
         ),
         model=storable(str(answer.get("model") or "")),
@@ -61,7 +61,3 @@ def final_without_model(failure: Failure) -> Failure:
     if failure.status != 501:
         return failure
     return replace(failure, codes=failure.codes | {"model_not_found"})
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

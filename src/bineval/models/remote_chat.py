@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from bineval.hashing import Json
 from bineval.models.base import Capabilities
@@ -70,6 +71,11 @@ class RemoteChat(ABC):
     @abstractmethod
     def _call(self, request: Request, offer: Offer) -> Reply | Failure:
         """Makes one call with the offered parameters; never raises for what a server can do."""
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """An object of a server's answer; empty where it sent something else."""
+    return value if isinstance(value, dict) else {}
 
 
 def token_count(value: object) -> int:
