@@ -21,12 +21,16 @@ from bineval.types import Example, Message, Question, Reply, Request
 from support.weighing import weighing, word
 
 VARIABLES = {
+    "atomic_facts": {"example", "form"},
+    "evaluation_steps": {"task", "dimension", "low", "high", "form"},
     "explain": {"example", "question", "violation", "verdict", "form"},
     "generate_again": {"faults", "form"},
     "judge_again": {"problem", "questions", "form"},
     "judge_one": {"example", "question", "violation", "form"},
     "judge_several": {"example", "questions", "form"},
     "judge_token": {"example", "question", "details"},
+    "rate": {"example", "rating", "low", "high", "form"},
+    "rate_token": {"example", "rating", "low", "high"},
     "questions": {"task", "dimension", "requirements", "form"},
     "requirements": {"task", "dimensions", "form"},
 }
@@ -95,7 +99,7 @@ def test_a_prompt_uses_exactly_the_variables_that_are_filled(name: str) -> None:
     prompt = load_prompt(name, variables=frozenset(VARIABLES[name]))
     assert prompt.variables == VARIABLES[name]
     assert prompt.source
-    assert prompt.reply == ("word" if name == "judge_token" else "json")
+    assert prompt.reply == ("word" if name in ("judge_token", "rate_token") else "json")
 
 
 @pytest.mark.parametrize("name", JUDGES)

@@ -59,9 +59,17 @@ def with_questions(*questions: Question) -> Checklist:
 # Verdicts
 
 
-@pytest.mark.parametrize("parts", [{"answer": None}, {"answer": "yes", "reason": "unparsed"}])
-def test_a_verdict_has_an_answer_or_a_reason_and_never_both(parts: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="either an answer or a reason"):
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"answer": None},
+        {"answer": "yes", "reason": "unparsed"},
+        {"answer": "yes", "rating": 0.5},
+        {"answer": None, "rating": 0.5, "reason": "unparsed"},
+    ],
+)
+def test_a_verdict_has_an_answer_a_rating_or_a_reason_and_only_one_of_them(parts: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="either an answer, or a rating, or a reason"):
         Verdict(**parts)
 
 

@@ -14,7 +14,12 @@ UnitVerdicts = Mapping[int | None, Sequence[Verdict]]
 
 
 def score_rows(checklist: Checklist, rows: Iterable[VerdictRow]) -> dict[str, Score]:
-    """Scores one example from its verdict rows, in any order; see `score_example`.
+    """Scores one example from its verdict rows, in any order; see `score_example`."""
+    return score_example(checklist, verdicts_by_question(checklist, rows))
+
+
+def verdicts_by_question(checklist: Checklist, rows: Iterable[VerdictRow]) -> dict[str, UnitVerdicts]:
+    """Gathers the verdicts of one example by question.
 
     A sentence that one question has a verdict about is unanswered for each question that is asked of sentences and has
     none about it. In an unfinished run a sentence that no verdict is about is not known.
@@ -25,13 +30,9 @@ def score_rows(checklist: Checklist, rows: Iterable[VerdictRow]) -> dict[str, Sc
     for row in rows:
         by_question[row.question_id].append(row)
     per_sentence = {question.id for question in checklist.questions if question.per == "sentence"}
-    return score_example(
-        checklist,
-        {
-            key: by_unit(items, n_sentences=n_sentences if key in per_sentence else 0)
-            for key, items in by_question.items()
-        },
-    )
+    return {
+        key: by_unit(items, n_sentences=n_sentences if key in per_sentence else 0) for key, items in by_question.items()
+    }
 
 
 def by_unit(rows: Iterable[VerdictRow], *, n_sentences: int = 0) -> UnitVerdicts:
@@ -79,16 +80,25 @@ def question_value(question: Question, units: UnitVerdicts) -> float | None:
 
 
 def soft_value(question: Question, units: UnitVerdicts) -> float | None:
-    """The same from P(yes) in place of answers; None also when an answered verdict has no probability."""
-    answered = [verdict for verdicts in units.values() for verdict in verdicts if verdict.answer is not None]
+    """The same from P(yes) in place of answers; None also when a verdict with an answer or rating has none."""
+    answered = [verdict for verdicts in units.values() for verdict in verdicts if verdict.reason is None]
     if any(verdict.probability is None for verdict in answered):
         return None
     return _over_units(units, _soft_unit_value, question.over_sentences)
 
 
 def unit_value(verdicts: Iterable[Verdict]) -> float | None:
-    """Share of "yes" among the answered repeats of a question about one unit, in [0, 1]; None when none is answered."""
-    return _mean([float(verdict.answer == "yes") for verdict in verdicts if verdict.answer is not None])
+    """Share of "yes" among the answered repeats of a question about one unit, in [0, 1]; None when none is answered.
+
+    Of a question that asks for a rating it is the mean rating of the repeats.
+    """
+    return _mean(
+        [
+            float(verdict.answer == "yes") if verdict.rating is None else verdict.rating
+            for verdict in verdicts
+            if verdict.reason is None
+        ]
+    )
 
 
 def deciding_units(question: Question, units: UnitVerdicts) -> set[int | None]:

@@ -15,7 +15,7 @@ from bineval.judging.composition import CascadeFacts, composition
 from bineval.judging.decision import DecisionJudge
 from bineval.judging.logprob import LogprobJudge
 from bineval.judging.plans import JudgeOptions, SingleJudge
-from bineval.methods.binary import evaluate, prepare
+from bineval.methods.evaluate import evaluate, prepare
 from bineval.models.base import Capabilities
 from bineval.models.catalog import ModelOptions
 from bineval.models.decision_format import REFUSED

@@ -15,7 +15,7 @@ from bineval.judging.decision import (
 )
 from bineval.judging.job import RunOptions
 from bineval.judging.plans import JudgeOptions, SingleJudge
-from bineval.methods.binary import evaluate
+from bineval.methods.evaluate import evaluate
 from bineval.models.catalog import ModelOptions, open_model
 from bineval.types import Checklist, Dimension, Example, Question, Reply, Usage, Verdict
 from support.asking import CHECKLIST

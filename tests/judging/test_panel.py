@@ -16,7 +16,7 @@ from bineval.judging.decision import DecisionJudge
 from bineval.judging.logprob import LogprobJudge
 from bineval.judging.panel import Panel, PanelSettings, Rule
 from bineval.judging.plans import JudgeOptions, SingleJudge
-from bineval.methods.binary import evaluate
+from bineval.methods.evaluate import evaluate
 from bineval.models.scripted import Scripted
 from bineval.types import Example, Reply, Request, Usage, Verdict
 from support.asking import CHECKLIST, CON_1, CON_2, FLU_1, Replies, answer, answers, deciding

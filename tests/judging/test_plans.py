@@ -19,7 +19,7 @@ from bineval.judging.logprob import LogprobSettings
 from bineval.judging.manifest import differences
 from bineval.judging.panel import PanelSettings
 from bineval.judging.plans import ExplainSettings, JudgeOptions, JudgePlan, Kind, SingleJudge
-from bineval.methods.binary import evaluate
+from bineval.methods.evaluate import evaluate
 from bineval.models.scripted import Scripted
 from bineval.stats.calibration import Calibration, FittedMap, PlattMap
 from support.asking import CHECKLIST, answer

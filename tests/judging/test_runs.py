@@ -8,7 +8,7 @@ from bineval.judging.chat import ChatSettings
 from bineval.judging.job import RunOptions
 from bineval.judging.plans import JudgeOptions
 from bineval.judging.runs import Run, RunStatus
-from bineval.methods.binary import evaluate
+from bineval.methods.evaluate import evaluate
 from bineval.models.budget import Budget
 from bineval.models.catalog import ModelOptions
 from bineval.models.scripted import Scripted

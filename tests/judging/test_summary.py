@@ -7,7 +7,7 @@ from bineval.judging.job import RunOptions
 from bineval.judging.plans import JudgeOptions
 from bineval.judging.runs import Run
 from bineval.judging.summary import SummaryRow, summarize
-from bineval.methods.binary import evaluate
+from bineval.methods.evaluate import evaluate
 from bineval.stats.intervals import mean_interval
 from bineval.store.database import Store
 from bineval.store.runs import PlacedRow, begin_run

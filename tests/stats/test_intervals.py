@@ -22,20 +22,26 @@ def test_the_mean_is_over_items_and_not_over_groups() -> None:
     assert (estimate.value, estimate.n) == (0.75, 4)
 
 
-def test_five_groups_resampled_give_the_ends_worked_by_hand() -> None:
-    # Four ones and a zero: the mean of a resample is k/5 with k binomial (5, 0.8). P(k <= 1) = 0.0067 and
-    # P(k <= 2) = 0.0579, so the 2.5 % point is 2/5; P(k = 5) = 0.328, so the 97.5 % point is 1.
-    estimate = mean_interval(own_groups([1.0, 1.0, 1.0, 1.0, 0.0]))
-    assert (estimate.low, estimate.high) == (0.4, 1.0)
-    assert estimate.method == "percentile bootstrap over 5 groups, 2000 resamples, 95 %"
+def test_twelve_groups_resampled_give_the_ends_worked_by_hand() -> None:
+    # Six ones and six zeros: the mean of a resample is k/12 with k binomial (12, 0.5). All is symmetric, so neither the
+    # bias nor the skewness corrects anything, and the share cut off is Phi(-sqrt(12 / 11) * 2.201) = 0.0108, with 2.201
+    # the 97.5 % point of Student's distribution with 11 degrees of freedom. P(k <= 1) = 0.0032 and P(k <= 2) = 0.0193,
+    # so the lower end is 2/12, and the upper one 10/12.
+    estimate = mean_interval(own_groups([1.0, 0.0] * 6))
+    assert (estimate.low, estimate.high) == (2 / 12, 10 / 12)
+    assert estimate.method == "BCa bootstrap over 12 groups, 2000 resamples, 95 %"
 
 
-def test_the_ends_are_those_of_scipy_on_the_same_draws() -> None:
+@pytest.mark.parametrize("seed", [7, 8])
+def test_the_ends_are_those_of_scipy_on_the_same_draws(seed: int) -> None:
     generator = random.Random(3)
-    items = [(generator.randrange(12), generator.random()) for _ in range(50)]
+    items = [(generator.randrange(12), generator.random() ** 3) for _ in range(50)]
     groups = sorted({group for group, _ in items}, key=[group for group, _ in items].index)
     sums = np.array([sum(value for group, value in items if group == name) for name in groups])
     sizes = np.array([sum(group == name for group, _ in items) for name in groups], dtype=float)
+    n = len(groups)
+    # Each tail is cut where twelve groups ask for it (Hesterberg 2014), not at 2.5 %.
+    tail = stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1))
     oracle = stats.bootstrap(
         (sums, sizes),
         lambda totals, counts, axis: totals.sum(axis=axis) / counts.sum(axis=axis),
@@ -43,13 +49,25 @@ def test_the_ends_are_those_of_scipy_on_the_same_draws() -> None:
         vectorized=True,
         n_resamples=2000,
         batch=100,
-        method="percentile",
-        rng=np.random.default_rng(7),
+        method="BCa",
+        confidence_level=1 - 2 * tail,
+        rng=np.random.default_rng(seed),
     ).confidence_interval
-    estimate = mean_interval(items, seed=7)
-    assert estimate.low == pytest.approx(oracle.low, abs=1e-12)
-    assert estimate.high == pytest.approx(oracle.high, abs=1e-12)
+    estimate = mean_interval(items, seed=seed)
+    assert estimate.low == pytest.approx(oracle.low, abs=1e-6)
+    assert estimate.high == pytest.approx(oracle.high, abs=1e-6)
     assert estimate.value == pytest.approx(np.mean([value for _, value in items]))
+
+
+def test_very_many_groups_are_drawn_in_2000_units_and_know_as_much() -> None:
+    generator = random.Random(2)
+    values = [generator.random() for _ in range(5000)]
+    error = np.std(values) / np.sqrt(len(values))
+    estimate = mean_interval(own_groups(values))
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert (estimate.high - estimate.low) / (2 * 1.96 * error) == pytest.approx(1, abs=0.06)
+    assert estimate.method == "BCa bootstrap over 5000 groups, 2000 resamples, 95 %"
 
 
 def test_the_interval_of_many_single_items_is_that_of_the_normal_theory() -> None:

@@ -13,12 +13,19 @@ from bineval.models.base import Model
 from bineval.templates import Prompt, load_prompt
 from bineval.types import Message, Reply, Request
 
-_VARIABLES = {
+_VARIABLES: Mapping[str, frozenset[str]] = {
     "requirements": frozenset({"task", "dimensions", "form"}),
     "questions": frozenset({"task", "dimension", "requirements", "form"}),
     "generate_again": frozenset({"faults", "form"}),
 }
 GENERATE_PROMPTS = tuple(_VARIABLES)
+
+STEPS_VARIABLES: Mapping[str, frozenset[str]] = {
+    "evaluation_steps": frozenset({"task", "dimension", "low", "high", "form"}),
+    "generate_again": frozenset({"faults", "form"}),
+}
+"""The prompts with which evaluation steps are written, and what can be filled in each."""
+STEPS_PROMPTS = tuple(STEPS_VARIABLES)
 
 _RAISE_CAP = 4
 _SHOWN_CHARS = 2_000
@@ -79,15 +86,23 @@ Check = Callable[[Sequence[E]], list[Fault[E]]]
 
 
 class Drafter:
-    """Gets lists of entries from a model."""
+    """Gets lists of entries from a model.
 
-    def __init__(self, model: Model, settings: GenerateSettings) -> None:
-        if unknown := sorted(settings.prompts.keys() - _VARIABLES.keys()):
-            raise ConfigError(f"the generator has no prompt {unknown[0]!r}; it has {', '.join(GENERATE_PROMPTS)}")
+    Args:
+        model: Writes them.
+        settings: How it is asked.
+        variables: The prompts that are used, and what can be filled in each; those of the decomposition unless given.
+    """
+
+    def __init__(
+        self, model: Model, settings: GenerateSettings, variables: Mapping[str, frozenset[str]] = _VARIABLES
+    ) -> None:
+        if unknown := sorted(settings.prompts.keys() - variables.keys()):
+            raise ConfigError(f"the generator has no prompt {unknown[0]!r}; it has {', '.join(variables)}")
         self.model, self.settings = model, settings
         self._prompts: dict[str, Prompt] = {
-            name: load_prompt(name, path=settings.prompts.get(name), variables=variables)
-            for name, variables in _VARIABLES.items()
+            name: load_prompt(name, path=settings.prompts.get(name), variables=names)
+            for name, names in variables.items()
         }
 
     def provenance(self) -> dict[str, Json]:

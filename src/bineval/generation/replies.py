@@ -16,6 +16,7 @@ _MAX_REQUIREMENTS = 40
 _MIN_DIMENSIONS, _MAX_DIMENSIONS = 2, 5
 _SPARE_QUESTIONS = 3
 _ENTRIES_A_FAULT = 2
+_FEWEST_STEPS, _MOST_STEPS = 2, 6
 
 
 def _text(value: object) -> object:
@@ -55,6 +56,12 @@ class QuestionEntry(Entry):
     requirement: _OptionalText = None
     question: Annotated[_Text, Field(validation_alias=AliasChoices("question", "text"))]
     violation: _OptionalText = None
+
+
+class StepEntry(Entry):
+    """One step of an evaluation."""
+
+    step: Annotated[_Text, Field(validation_alias=AliasChoices("step", "text"))]
 
 
 E = TypeVar("E", bound=Entry)
@@ -134,6 +141,18 @@ def questions_form(requirement_ids: Sequence[str]) -> Form[QuestionEntry]:
         item=object_schema(entry),
         least=len(requirement_ids),
         most=2 * len(requirement_ids) + _SPARE_QUESTIONS,
+    )
+
+
+def steps_form() -> Form[StepEntry]:
+    """The form in which evaluation steps are written."""
+    return Form(
+        key="steps",
+        entry=StepEntry,
+        shape='{"steps": [{"step": "..."}, ...]}',
+        item=object_schema({"step": _STRING}),
+        least=_FEWEST_STEPS,
+        most=_MOST_STEPS,
     )
 
 

@@ -12,7 +12,7 @@ from bineval.errors import ConfigError, ModelBusyError, ModelError
 from bineval.hashing import Json
 from bineval.judging.base import ModelJudge
 from bineval.judging.evidence import verify_quotes
-from bineval.judging.forms import Form, SeveralForm, SingleForm
+from bineval.judging.forms import ANSWER_VARIABLES, Form, SeveralForm, SingleForm
 from bineval.judging.json_text import without_reasoning
 from bineval.judging.parsing import Parsed, Reading
 from bineval.judging.rendering import example_text
@@ -24,18 +24,7 @@ from bineval.types import Answer, Example, Question, Reason, Reply, Request, Usa
 Mode = Literal["independent", "dimension", "all"]
 MODES: tuple[Mode, ...] = get_args(Mode)
 
-_VARIABLES = {
-    "judge_one": frozenset({"example", "question", "violation", "form"}),
-    "judge_several": frozenset({"example", "questions", "form"}),
-    "judge_again": frozenset({"problem", "questions", "form"}),
-}
-# Without these, a judge would answer about nothing.
-_REQUIRED = {
-    "judge_one": frozenset({"example", "question"}),
-    "judge_several": frozenset({"example", "questions"}),
-    "judge_again": frozenset({"questions"}),
-}
-JUDGE_PROMPTS = tuple(_VARIABLES)
+JUDGE_PROMPTS = tuple(ANSWER_VARIABLES)
 
 _TOKENS_PER_ANSWER = 400
 _MOST_TOKENS = 8_000
@@ -70,11 +59,24 @@ class ChatJudge(ModelJudge):
     A reply without a usable answer is asked again once (of several questions, only the missing ones). A reply that the
     token cap cut off is asked again once with a higher cap. What is left then is unanswered, with the reason.
 
+    Args:
+        model: The model.
+        task: What the outputs were written for; None leaves it out.
+        settings: Mode, parameters, prompts.
+        form: How questions are put and replies are read, one question a call; None for yes or no by mode.
+
     Raises:
         ConfigError: The settings are not what they should be, or the model writes no text.
     """
 
-    def __init__(self, model: Model, *, task: str | None = None, settings: ChatSettings | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        task: str | None = None,
+        settings: ChatSettings | None = None,
+        form: Form | None = None,
+    ) -> None:
         if not model.capabilities.generates:
             raise ConfigError(f"{model.name} writes no text: use --kind decision")
         super().__init__(model, task=task)
@@ -83,14 +85,20 @@ class ChatJudge(ModelJudge):
             raise ConfigError(f"mode {self.chat.mode!r} must be one of {', '.join(MODES)}")
         if self.chat.max_tokens is not None and self.chat.max_tokens < 1:
             raise ConfigError(f"max_tokens must be at least 1, not {self.chat.max_tokens}")
-        if unknown := sorted(self.chat.prompts.keys() - _VARIABLES.keys()):
-            raise ConfigError(f"the chat judge has no prompt {unknown[0]!r}; it has {', '.join(JUDGE_PROMPTS)}")
-        form = SingleForm if self.chat.mode == "independent" else SeveralForm
-        self._form: Form = form(evidence=self.chat.evidence)
+        self._form = form or self._usual_form()
+        if unknown := sorted(self.chat.prompts.keys() - self._form.variables.keys()):
+            known = ", ".join(self._form.variables)
+            raise ConfigError(f"the {self._form.kind} judge has no prompt {unknown[0]!r}; it has {known}")
         self._prompts: dict[str, Prompt] = {
-            name: load_prompt(name, path=self.chat.prompts.get(name), variables=variables, required=_REQUIRED[name])
-            for name, variables in _VARIABLES.items()
+            name: load_prompt(
+                name, path=self.chat.prompts.get(name), variables=variables, required=self._form.required[name]
+            )
+            for name, variables in self._form.variables.items()
         }
+
+    def _usual_form(self) -> Form:
+        form = SingleForm if self.chat.mode == "independent" else SeveralForm
+        return form(evidence=self.chat.evidence)
 
     @property
     def gives_probability(self) -> bool:
@@ -101,7 +109,7 @@ class ChatJudge(ModelJudge):
     def settings(self) -> Mapping[str, Json]:
         """Model, mode, parameters and the hashes of the prompts."""
         return {
-            "kind": "chat",
+            "kind": self._form.kind,
             "model": dict(self.model.identity),
             "mode": self.chat.mode,
             "evidence": self.chat.evidence,
@@ -201,6 +209,7 @@ class ChatJudge(ModelJudge):
             verdicts.append(
                 Verdict(
                     answer=answer,
+                    rating=parsed.rating if parsed else None,
                     reason=reason,
                     explanation=explanation,
                     evidence=verify_quotes(quotes, example),

@@ -8,14 +8,44 @@ from bineval.judging.parsing import Reading, read_one, read_several
 from bineval.judging.rendering import question_text
 from bineval.types import Question
 
-_MAX_EXPLANATION_CHARS = 400
+MAX_EXPLANATION_CHARS = 400
 _MAX_QUOTE_CHARS = 300
 _MAX_QUOTES = 3
 _QUOTES = '"evidence": ["words copied exactly from the text or the material"], '
 
 
+ANSWER_VARIABLES: Mapping[str, frozenset[str]] = {
+    "judge_one": frozenset({"example", "question", "violation", "form"}),
+    "judge_several": frozenset({"example", "questions", "form"}),
+    "judge_again": frozenset({"problem", "questions", "form"}),
+}
+"""The prompts of the yes/no judge, and what can be filled in each."""
+
+# Without these, a judge would answer about nothing.
+_ANSWERS_REQUIRE: Mapping[str, frozenset[str]] = {
+    "judge_one": frozenset({"example", "question"}),
+    "judge_several": frozenset({"example", "questions"}),
+    "judge_again": frozenset({"questions"}),
+}
+
+
 class Form(Protocol):
     """How questions are put to a model, and how its reply is read."""
+
+    @property
+    def kind(self) -> str:
+        """Name of the kind of judge that it makes, for its settings."""
+        ...
+
+    @property
+    def variables(self) -> Mapping[str, frozenset[str]]:
+        """The prompts that may be needed, and what can be filled in each."""
+        ...
+
+    @property
+    def required(self) -> Mapping[str, frozenset[str]]:
+        """What each of these prompts must use."""
+        ...
 
     @property
     def prompt(self) -> str:
@@ -46,6 +76,9 @@ class Form(Protocol):
 class SingleForm:
     """One question a call; the reply is one object."""
 
+    kind = "chat"
+    variables = ANSWER_VARIABLES
+    required = _ANSWERS_REQUIRE
     prompt = "judge_one"
 
     def __init__(self, *, evidence: bool) -> None:
@@ -82,6 +115,9 @@ class SingleForm:
 class SeveralForm:
     """Several questions a call; the reply is a list of objects with ids."""
 
+    kind = "chat"
+    variables = ANSWER_VARIABLES
+    required = _ANSWERS_REQUIRE
     prompt = "judge_several"
 
     def __init__(self, *, evidence: bool) -> None:
@@ -129,7 +165,7 @@ def _answer_properties(may_not_apply: bool, evidence: bool) -> dict[str, Json]:
     if evidence:
         quote: Json = {"type": "string", "maxLength": _MAX_QUOTE_CHARS}
         properties["evidence"] = {"type": "array", "items": quote, "maxItems": _MAX_QUOTES}
-    properties["explanation"] = {"type": "string", "maxLength": _MAX_EXPLANATION_CHARS}
+    properties["explanation"] = {"type": "string", "maxLength": MAX_EXPLANATION_CHARS}
     properties["answer"] = {"type": "string", "enum": ["yes", "no", *(["not_applicable"] if may_not_apply else [])]}
     return properties
 

@@ -132,6 +132,10 @@ class Job:
         )
         return forecast(tasks, judge, StoredReplies(store))
 
+    def n_planned(self) -> int:
+        """Verdicts of the whole run, whatever its limit."""
+        return self._units().count(self.examples) * self.options.repeats
+
     def cautions(self) -> list[str]:
         """What a person should know before the run is paid for; makes no call."""
         covered = self.examples[: self.options.limit]

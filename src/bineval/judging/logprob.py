@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from bineval.errors import ConfigError, ModelBusyError, ModelError
+from bineval.errors import ConfigError
 from bineval.hashing import Json
 from bineval.judging.base import ModelJudge
+from bineval.judging.one_token import lack_of_logprobs, one_token_verdicts
 from bineval.judging.probability import AnswerMass, answer_mass, verdict_at
 from bineval.judging.rendering import example_text, question_text
-from bineval.judging.talk import Talk, refusal_in, replies_together
 from bineval.models.base import Model
 from bineval.templates import load_prompt
 from bineval.types import Example, Question, Reply, Request, Verdict
@@ -98,9 +98,7 @@ class LogprobJudge(ModelJudge):
         Raises:
             ConfigError: The model gives no log probabilities, whatever it promised.
         """
-        requests = self._requests(example, questions, repeat)
-        replies = replies_together(self.model, requests)
-        return [self._answer(*item) for item in zip(questions, requests, replies, strict=True)]
+        return one_token_verdicts(self.model, questions, self._requests(example, questions, repeat), self._verdict)
 
     def _requests(self, example: Example, questions: Sequence[Question], repeat: int) -> list[Request]:
         shown = example_text(example, self.task)
@@ -116,28 +114,16 @@ class LogprobJudge(ModelJudge):
             for question in questions
         ]
 
-    def _answer(self, question: Question, request: Request, reply: Reply | None) -> Verdict:
-        try:
-            reply = reply or self.model.complete(request)
-        except ModelError as error:
-            if error.stops_run or isinstance(error, ModelBusyError):
-                raise
-            return Verdict(answer=None, reason="error", explanation=str(error), judge=self.name)
-        return self._verdict(question, reply, Talk(self.model))
-
-    def _verdict(self, question: Question, reply: Reply, talk: Talk) -> Verdict:
-        talk.book(reply)
-        if problem := refusal_in(reply):
-            return self._with_calls(Verdict(answer=None, reason="refused", explanation=problem), talk)
-        if lack := _lack(reply):
+    def _verdict(self, question: Question, reply: Reply) -> Verdict:
+        if lack := lack_of_logprobs(reply):
             if not self._has_seen_logprobs:
                 problem = f"{self.name} gave no log probabilities {lack}, so there is no P(yes): use --kind chat"
                 raise ConfigError(problem)
             problem = f"the reply {reply.text!r} has no log probabilities {lack}"
-            return self._with_calls(Verdict(answer=None, reason="unparsed", explanation=problem), talk)
+            return Verdict(answer=None, reason="unparsed", explanation=problem)
         self._has_seen_logprobs = self._has_seen_logprobs or bool(reply.logprobs)
         words = (_YES, _NO, _SKIP) if question.may_not_apply else (_YES, _NO)
-        return self._with_calls(self._read(question, reply, answer_mass(reply.logprobs or (), words)), talk)
+        return self._read(question, reply, answer_mass(reply.logprobs or (), words))
 
     def _read(self, question: Question, reply: Reply, mass: AnswerMass | None) -> Verdict:
         if mass is None:
@@ -155,23 +141,6 @@ class LogprobJudge(ModelJudge):
             return Verdict(answer=None, reason="unparsed", explanation=problem, outside_mass=mass.outside)
         probability = yes / (yes + no)
         return replace(verdict_at(probability, question), outside_mass=mass.outside)
-
-    def _with_calls(self, verdict: Verdict, talk: Talk) -> Verdict:
-        return replace(
-            verdict,
-            judge=self.name,
-            usage=talk.usage,
-            cached=talk.all_cached,
-            replies=tuple(talk.keys),
-        )
-
-
-def _lack(reply: Reply) -> str | None:
-    """What a reply that says something lacks to give a P(yes); None when it lacks nothing."""
-    if reply.logprobs is None or (reply.text and not reply.logprobs):
-        return "with its reply"
-    # Without the probability of the other answer, the one that was written would be certain.
-    return "of other tokens" if reply.logprobs and not any(item.top for item in reply.logprobs) else None
 
 
 def _details(question: Question) -> str:

@@ -12,7 +12,19 @@ from bineval.judging.base import Judge
 from bineval.types import Checklist, Example
 from bineval.version import __version__
 
-_PACKAGES = ("openai", "anthropic", "litellm", "llama-cpp-python", "sentencex", "scikit-learn")
+_PACKAGES = (
+    "openai",
+    "anthropic",
+    "litellm",
+    "llama-cpp-python",
+    "sentencex",
+    "scikit-learn",
+    "rouge-score",
+    "sacrebleu",
+    "nltk",
+    "torch",
+    "transformers",
+)
 _MOST_NAME_CHARS = 40
 _MOST_VALUE_CHARS = 80
 

@@ -32,12 +32,14 @@ class Parsed:
     """A usable answer.
 
     Attributes:
-        answer: The word.
+        answer: The word; None for a rating.
+        rating: The number, mapped to [0, 1]; None for a yes/no question.
         explanation: The judge's words, None when it gave none.
         quotes: Evidence as the judge wrote it, not verified yet.
     """
 
-    answer: AnswerWord
+    answer: AnswerWord | None = None
+    rating: float | None = None
     explanation: str | None = None
     quotes: tuple[str, ...] = ()
 
@@ -118,7 +120,7 @@ def _settle(items: list[dict[str, Json]], may_not_apply: bool) -> Parsed | str:
         return 'the answer "not_applicable" is not allowed for this question'
     return Parsed(
         answer=word,
-        explanation=_text(items[-1].get("explanation")),
+        explanation=explanation_of(items[-1].get("explanation")),
         quotes=_quotes(items[-1].get("evidence")),
     )
 
@@ -149,7 +151,8 @@ def _word(value: Json) -> AnswerWord | None:
     return _WORDS.get(value.strip(_AROUND_A_WORD).casefold())
 
 
-def _text(value: Json) -> str | None:
+def explanation_of(value: Json) -> str | None:
+    """The words of an explanation; None when there are none."""
     if isinstance(value, list):
         value = " ".join(str(part) for part in value)
     if isinstance(value, str) and value.strip():

@@ -145,7 +145,9 @@ def best_threshold(probabilities: ArrayLike, labels: ArrayLike) -> float:
     """
     values, yes = np.asarray(probabilities, dtype=float), np.asarray(labels, dtype=bool)
     distinct = np.unique(values)
-    candidates = np.append((distinct[:-1] + distinct[1:]) / 2, USUAL_THRESHOLD)
+    middles = (distinct[:-1] + distinct[1:]) / 2
+    # Where no number lies between two neighbors, the lower one parts them too.
+    candidates = np.append(np.where(middles < distinct[1:], middles, distinct[:-1]), USUAL_THRESHOLD)
     of_yes, of_no = np.sort(values[yes]), np.sort(values[~yes])
     tpr = 1 - np.searchsorted(of_yes, candidates, side="right") / len(of_yes)
     tnr = np.searchsorted(of_no, candidates, side="right") / len(of_no)

@@ -1,4 +1,4 @@
-"""Means over examples with 95 % intervals that respect groups (bootstrap over source documents, not items)."""
+"""Numbers over examples with 95 % intervals that respect groups (bootstrap over source documents, not items)."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
@@ -7,12 +7,17 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from bineval.stats.bootstrap import Replicates
 from bineval.types import Estimate, Example
 
 # Resampling fewer gives hardly more than their least and greatest mean, which covers far less than it says.
 FEWEST_GROUPS = 5
 RESAMPLES = 2000
 _RESAMPLES_AT_ONCE = 100
+# More groups are joined at random into so many units: the joined ones vary as they do, at a bounded cost.
+_MOST_UNITS = 2000
+# A number that is undefined in more resamples has no interval: what is left of them is no fair sample.
+_MOST_UNDEFINED = 0.05
 # The 97.5 % point of the normal distribution.
 _Z = 1.959963984540054
 
@@ -24,7 +29,7 @@ def resampling_group(example: Example) -> Hashable:
 
 
 def mean_interval(items: Iterable[tuple[Hashable, float]], *, seed: int = 0) -> Estimate:
-    """Returns the mean of the values with a percentile bootstrap interval over their groups.
+    """Returns the mean of the values with a bootstrap interval over their groups.
 
     Items of one group (outputs for one source document) are not independent, so whole groups are resampled.
 
@@ -41,19 +46,46 @@ def mean_interval(items: Iterable[tuple[Hashable, float]], *, seed: int = 0) -> 
     for group, value in items:
         sums[group] += value
         counts[group] += 1
-    n = sum(counts.values())
+    n, n_groups = sum(counts.values()), len(counts)
     if n == 0:
         return Estimate(value=None, low=None, high=None, n=0, method="undefined: no items")
     totals, sizes = np.array(list(sums.values())), np.array(list(counts.values()), dtype=float)
     mean = float(totals.sum() / n)
-    if len(totals) < FEWEST_GROUPS:
-        method = f"no interval: fewer than {FEWEST_GROUPS} groups"
-        return Estimate(value=mean, low=None, high=None, n=n, method=method)
-    if np.ptp(totals / sizes) < 1e-12:
+    if n_groups >= FEWEST_GROUPS and np.ptp(totals / sizes) < 1e-12:
         return Estimate(value=mean, low=None, high=None, n=n, method="no interval: all groups are equal")
-    low, high = _bootstrap(totals, sizes, seed)
-    method = f"percentile bootstrap over {len(totals)} groups, {RESAMPLES} resamples, 95 %"
-    return Estimate(value=mean, low=low, high=high, n=n, method=method)
+    unit = resampling_units(n_groups, seed=seed)
+    totals, sizes = np.bincount(unit, totals), np.bincount(unit, sizes)
+    draws = [totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1) for drawn in group_draws(len(totals), seed=seed)]
+    left_out = (totals.sum() - totals) / np.maximum(n - sizes, 1)
+    replicates = Replicates(value=mean, draws=np.concatenate(draws), left_out=left_out, n_groups=n_groups)
+    return bootstrap_estimate(replicates, n=n)
+
+
+def bootstrap_estimate(
+    replicates: Replicates, *, n: int, units: str = "groups", fewest: int = FEWEST_GROUPS
+) -> Estimate:
+    """Returns a defined number with its 95 % bootstrap interval, or with the reason why it has none.
+
+    Args:
+        replicates: The number, and what it is on resamples of its groups.
+        n: Examples that it rests on.
+        units: What was resampled, in the plural.
+        fewest: How many of them an interval needs.
+    """
+
+    def without(reason: str) -> Estimate:
+        return Estimate(value=replicates.value, low=None, high=None, n=n, method=f"no interval: {reason}")
+
+    n_undefined = int(np.isnan(replicates.draws).sum())
+    if replicates.n_groups < fewest:
+        return without(f"fewer than {fewest} {units}")
+    if n_undefined > _MOST_UNDEFINED * len(replicates.draws):
+        return without(f"undefined in {n_undefined} of {len(replicates.draws)} resamples")
+    if np.nanmax(replicates.draws) - np.nanmin(replicates.draws) < 1e-12:
+        return without("all resamples are equal")
+    low, high = replicates.interval()
+    method = f"BCa bootstrap over {replicates.n_groups} {units}, {len(replicates.draws)} resamples, 95 %"
+    return Estimate(value=replicates.value, low=low, high=high, n=n, method=method)
 
 
 def proportion_interval(items: Iterable[tuple[Hashable, bool]], *, seed: int = 0) -> Estimate:
@@ -87,6 +119,13 @@ def wilson(n_true: float, n: int) -> tuple[float, float]:
     return (0.0 if n_true == 0 else middle - half), (1.0 if n_true == n else middle + half)
 
 
+def resampling_units(n_groups: int, *, seed: int) -> NDArray[np.intp]:
+    """Returns the unit that each group is drawn with, from 0 on: its own, or with very many groups one of 2,000."""
+    if n_groups <= _MOST_UNITS:
+        return np.arange(n_groups)
+    return np.random.default_rng(seed).permutation(n_groups) % _MOST_UNITS
+
+
 def group_draws(n_groups: int, *, seed: int) -> Iterator[NDArray[np.intp]]:
     """Yields the resamples of a bootstrap over groups, as indexes of shape (resamples at once, groups)."""
     rng = np.random.default_rng(seed)
@@ -94,10 +133,8 @@ def group_draws(n_groups: int, *, seed: int) -> Iterator[NDArray[np.intp]]:
         yield rng.integers(n_groups, size=(_RESAMPLES_AT_ONCE, n_groups))
 
 
-def _bootstrap(totals: NDArray[np.float64], sizes: NDArray[np.float64], seed: int) -> tuple[float, float]:
-    # The same draws and ends as scipy.stats.bootstrap with `paired` and "percentile", whose import alone takes longer
-    # than all other work of `bineval show`.
-    draws = group_draws(len(totals), seed=seed)
-    means = [totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1) for drawn in draws]
-    low, high = np.percentile(np.concatenate(means), [2.5, 97.5])
-    return float(low), float(high)
+def draw_counts(n_groups: int, *, seed: int) -> NDArray[np.float64]:
+    """Returns how often each group is in each resample of `group_draws`; shape (resamples, groups)."""
+    drawn = np.concatenate(list(group_draws(n_groups, seed=seed)))
+    places = drawn + n_groups * np.arange(len(drawn))[:, None]
+    return np.bincount(places.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(float)

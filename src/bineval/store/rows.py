@@ -79,6 +79,7 @@ def _evidence(value: Any) -> tuple[Evidence, ...]:  # noqa: ANN401 - parsed JSON
 def _details_json(verdict: Verdict) -> dict[str, Json]:
     """What few verdicts have; what is absent is left out."""
     details: dict[str, Json] = {
+        "rating": verdict.rating,
         "threshold": verdict.threshold,
         "raw_probability": verdict.raw_probability,
         "outside_mass": verdict.outside_mass,
@@ -90,6 +91,7 @@ def _details_json(verdict: Verdict) -> dict[str, Json]:
 
 def _details(value: Mapping[str, Any]) -> dict[str, Any]:
     return {
+        "rating": value.get("rating"),
         "threshold": value.get("threshold"),
         "raw_probability": value.get("raw_probability"),
         "outside_mass": value.get("outside_mass"),

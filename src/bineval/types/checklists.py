@@ -10,6 +10,7 @@ from bineval.hashing import Json, tagged_hash
 
 Unit = Literal["output", "sentence"]
 OverSentences = Literal["min", "mean"]
+Asks = Literal["answer", "rating"]
 
 USUAL_THRESHOLD = 0.5
 """P(yes) above which the answer is yes, where nobody says otherwise."""
@@ -25,9 +26,12 @@ OVERALL = "overall"
 class Question:
     """A test of an output whose answer is yes (satisfied) or no.
 
+    The methods that bineval is compared with ask for a rating instead: one question a dimension, whose verdicts have a
+    number in place of an answer.
+
     Attributes:
         id: Unique within its checklist.
-        text: The question, ending in a question mark.
+        text: The question, ending in a question mark; for a rating, what is rated and how.
         dimension: Name of the dimension it belongs to.
         weight: Share in weighted means, relative to the other questions; positive.
         violation: A short example of an output for which the answer is no.
@@ -37,6 +41,7 @@ class Question:
         over_sentences: What the question's value is, of the values of its sentences.
         threshold: The answer is yes above this P(yes), in (0, 1); None leaves it to the checklist.
         source: Where the question comes from ("generated", "hand", …).
+        asks: "answer" for yes or no, "rating" for a number.
         sentence: The sentence it is asked of; set only when it is put to a judge, never in a checklist.
     """
 
@@ -51,6 +56,7 @@ class Question:
     over_sentences: OverSentences = "min"
     threshold: float | None = None
     source: str | None = None
+    asks: Asks = "answer"
     sentence: str | None = None
 
 
@@ -161,6 +167,7 @@ class Checklist:
                     **({"per": q.per, "over_sentences": q.over_sentences} if q.per != "output" else {}),
                     **({"threshold": q.threshold} if q.threshold is not None else {}),
                     "source": q.source,
+                    **({"asks": q.asks} if q.asks != "answer" else {}),
                 }
                 for q in self.questions
             ],

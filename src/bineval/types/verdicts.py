@@ -1,6 +1,7 @@
 """Answers of judges, and the numbers made from them."""
 
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Literal
 
 from bineval.types.calls import Usage
@@ -30,7 +31,9 @@ class Verdict:
 
     Attributes:
         answer: "yes", "no", or None when there is none.
-        reason: Why there is no answer; set exactly when `answer` is None.
+        rating: The number given by a question that asks for one: in [0, 1] where it was given on a scale, whose low end
+            is 0 and whose high end 1; else in the unit of the method. None for yes/no questions.
+        reason: Why there is neither; set exactly then.
         probability: P(yes) in [0, 1], from judges that give one; a probability, not a degree.
         threshold: P(yes) above which the answer was yes; None where no probability decided.
         raw_probability: What `probability` was before a calibration changed it; None without one.
@@ -46,6 +49,7 @@ class Verdict:
     """
 
     answer: Answer | None
+    rating: float | None = None
     reason: Reason | None = None
     probability: float | None = None
     threshold: float | None = None
@@ -61,8 +65,10 @@ class Verdict:
     under: tuple["Verdict", ...] = ()
 
     def __post_init__(self) -> None:
-        if (self.answer is None) == (self.reason is None):
-            raise ValueError("a verdict has either an answer or a reason for having none")
+        if sum(value is not None for value in (self.answer, self.rating, self.reason)) != 1:
+            raise ValueError("a verdict has either an answer, or a rating, or a reason for having neither")
+        if self.rating is not None and not isfinite(self.rating):
+            raise ValueError(f"a rating must be a finite number, not {self.rating}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,10 +95,11 @@ class Score:
     """A number for one example and one dimension (or overall).
 
     Attributes:
-        value: In [0, 1], from the answers; None when nothing was answered, never 0 for that.
+        value: From the answers, in [0, 1], or from ratings, in their unit; None when nothing was answered, never 0
+            for that.
         soft: The same from the probabilities; None unless every answer has one.
         scaled: `value` on the dimension's scale; None without value or scale.
-        n_answered: Questions answered yes or no.
+        n_answered: Questions answered yes or no, or with a rating.
         n_asked: Questions planned; those found not applicable are in neither.
     """
 
