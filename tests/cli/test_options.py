@@ -24,6 +24,7 @@ def test_the_options_of_run_stand_below_headings_in_two_columns(width: int) -> N
         "Explanations of answers that have none:",
         "Cascade (a strong judge takes over where the first is unsure):",
         "Panel (several --judge):",
+        "Methods to compare with (--method):",
         "Limits and budget:",
     ]
     assert max(len(line) for line in text.splitlines()) <= width

@@ -12,7 +12,7 @@ from bineval.io.bands import load_band, save_band
 from bineval.judging.job import RunOptions
 from bineval.judging.runs import Run
 from bineval.methods.band import BandOptions, BandReport, band
-from bineval.methods.binary import evaluate
+from bineval.methods.evaluate import evaluate
 from bineval.models.scripted import Scripted
 from bineval.types import Checklist, Dimension, Example, Price, Question
 from support.asking import deciding

@@ -17,8 +17,8 @@ from bineval.judging.job import RunOptions
 from bineval.judging.logprob import LogprobJudge
 from bineval.judging.plans import ExplainSettings, JudgeOptions, SingleJudge
 from bineval.judging.runs import Run
-from bineval.methods.binary import evaluate
 from bineval.methods.calibrate import CalibrateOptions, CalibrationReport, calibrate
+from bineval.methods.evaluate import evaluate
 from bineval.models.limits import Limits
 from bineval.models.scripted import Scripted
 from bineval.models.stack import CallPolicy

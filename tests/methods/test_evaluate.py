@@ -15,7 +15,7 @@ from bineval.judging.job import RunOptions
 from bineval.judging.plans import JudgeOptions
 from bineval.judging.runner import Progress
 from bineval.judging.runs import Run
-from bineval.methods.binary import evaluate, prepare
+from bineval.methods.evaluate import evaluate, prepare
 from bineval.models.base import Capabilities, Wrapper
 from bineval.models.budget import Budget
 from bineval.models.catalog import ModelOptions

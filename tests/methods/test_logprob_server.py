@@ -12,7 +12,7 @@ from bineval.errors import ConfigError
 from bineval.judging.job import RunOptions
 from bineval.judging.plans import JudgeOptions
 from bineval.judging.runs import Run
-from bineval.methods.binary import evaluate
+from bineval.methods.evaluate import evaluate
 from bineval.models.catalog import ModelOptions
 from bineval.models.limits import Limits
 from bineval.models.stack import CallPolicy

@@ -59,7 +59,8 @@ def verdict_rows(run: "Run") -> "Iterator[dict[str, Json]]":
             "dimension": row.dimension,
             "unit": row.unit,
             "repeat": row.repeat,
-            "answer": verdict.answer,
+            # A rating stands where the answer of a yes/no question does.
+            "answer": verdict.answer if verdict.rating is None else repr(verdict.rating),
             "reason": verdict.reason,
             "probability": verdict.probability,
             "explanation": verdict.explanation,

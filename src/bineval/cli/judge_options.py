@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _KINDS = click.Choice(["chat", "logprob", "decision"])
+# Names of options whose values are called otherwise.
+_SHOWN = {"judges": "judge", "n_samples": "samples"}
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHARE = Number(min=0, max=1)
 _OPTIONS_OF: "Mapping[Kind, Sequence[str]]" = {
@@ -47,7 +49,6 @@ def _who_options(command: _Command) -> _Command:
         click.option(
             "--judge",
             "judges",
-            required=True,
             multiple=True,
             metavar="MODEL",
             help="provider/model, such as openai/NAME or llamacpp/NAME; several make a panel.",
@@ -175,9 +176,9 @@ def plan_of(values: Mapping[str, Any]) -> "JudgePlan":
     reach = model_options_of(values)
     weights = _numbers(values["weights"], "--weights")
     if len(values["judges"]) == 1:
-        _refuse(values, ("rule", "weights", "quorum"), "a second --judge")
+        refuse(values, ("rule", "weights", "quorum"), "a second --judge")
     if not values["strong"]:
-        _refuse(values, ("strong_kind", "strong_url", "strong_key_env", "strong_price", "band", "audit"), "--strong")
+        refuse(values, ("strong_kind", "strong_url", "strong_key_env", "strong_price", "band", "audit"), "--strong")
     explain = _explain(values, prompts)
     is_single = len(values["judges"]) == 1 and not values["strong"]
     own = {**values, "explain": explain if is_single else None}
@@ -246,7 +247,7 @@ def _explain(values: Mapping[str, Any], prompts: "_Prompts") -> "ExplainSettings
     from bineval.models.catalog import open_model
 
     if values["explain"] in (None, "none"):
-        _refuse(values, ("explainer", "explainer_url"), "--explain all, no or unsure")
+        refuse(values, ("explainer", "explainer_url"), "--explain all, no or unsure")
         return None
     model = None
     if values["explainer"]:
@@ -310,10 +311,12 @@ def _given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: values[name] for name in names if values[name] is not None}
 
 
-def _refuse(values: Mapping[str, Any], names: Sequence[str], needs: str) -> None:
+def refuse(values: Mapping[str, Any], names: Sequence[str], needs: str) -> None:
+    """Refuses options that are given without what they need."""
     for name in names:
-        if values[name] is not None and values[name] is not False:
-            raise click.UsageError(f"--{name.replace('_', '-')} needs {needs}")
+        value = values[name]
+        if value is not None and value is not False and value != ():
+            raise click.UsageError(f"--{_SHOWN.get(name, name).replace('_', '-')} needs {needs}")
 
 
 def _refuse_unheeded(values: Mapping[str, Any], judges: Sequence["SingleJudge"]) -> None:
@@ -321,4 +324,4 @@ def _refuse_unheeded(values: Mapping[str, Any], judges: Sequence["SingleJudge"])
     kinds = {judge.kind for judge in judges}
     for kind, names in _OPTIONS_OF.items():
         if kind not in kinds:
-            _refuse(values, names, f"a judge of --kind {kind}")
+            refuse(values, names, f"a judge of --kind {kind}")

@@ -1,12 +1,14 @@
 """`bineval run`: asks every question of a checklist about every example."""
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bineval.cli.judge_options import judge_options, plan_of
+from bineval.cli.judge_options import judge_options
+from bineval.cli.method_options import checklist_option, method_options, method_plan
 from bineval.cli.options import (
     Number,
     SectionedCommand,
@@ -21,9 +23,12 @@ from bineval.cli.options import (
 from bineval.cli.output import console, counted, emit_json, say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bineval.judging.forecast import Forecast
     from bineval.judging.job import Job
     from bineval.judging.runs import Run
+    from bineval.models.cache import ReplyCache
     from bineval.store.database import Store
 
 EXIT_UNANSWERED = 4
@@ -34,13 +39,9 @@ _option = section("Options")
 
 @click.command(cls=SectionedCommand)
 @click.argument("data", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--checklist",
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="YAML file with the questions.",
-)
+@checklist_option
 @judge_options
+@method_options
 @click.option("--name", help="Name of the run.  [default: made from data, checklist and judge]")
 @_option(
     "--repeats",
@@ -65,7 +66,7 @@ _option = section("Options")
 @json_option
 @call_options
 def run(
-    data: Path, checklist: Path, name: str | None, store: str | None, dry_run: bool, as_json: bool,
+    data: Path, checklist: Path | None, name: str | None, store: str | None, dry_run: bool, as_json: bool,
     **values: Any,
 ) -> None:  # fmt: skip
     """Ask every question of a checklist about every example of DATA.
@@ -74,19 +75,23 @@ def run(
 
     Exit codes: 0 finished, 1 error, 4 unanswered beyond --max-unanswered, 5 budget reached, 130 interrupted.
     """
+    from bineval.methods.catalog import STEPS_FIRST
     from bineval.store.database import Store
+    from bineval.store.replies import StoredReplies
 
-    job = _job(data, checklist, values)
+    job_with = _job_maker(data, checklist, values)
+    job = job_with(None)
     for caution in job.cautions():
         say(f"warning: {caution}")
     place = store_place(store)
     if dry_run:
         # Where there is no store yet, an empty one in memory: a dry run leaves no file behind.
         with Store(place if is_there(place) else "sqlite://") as database:
-            explained = values["explain"] not in (None, "none")
-            _show_forecast(job, database, name, explained=explained, as_json=as_json)
+            _show_forecast(job, database, name, values, as_json=as_json)
         return
     with Store(place) as database:
+        if values["method"] in STEPS_FIRST:
+            job = job_with(StoredReplies(database))
         finished = execute_with_progress(job, database, name)
         _report(finished, as_json=as_json)
         say(f"\nTo open an example: {shlex.join(_show_command(finished.name, store))}")
@@ -123,31 +128,39 @@ def _show_command(name: str, store: str | None) -> list[str]:
     return ["bineval", "show", name, *(["--store", store] if store else [])]
 
 
-def _job(data: Path, checklist: Path, values: dict[str, Any]) -> "Job":
-    from bineval.io.checklists import load_checklist
+def _job_maker(data: Path, checklist: Path | None, values: dict[str, Any]) -> "Callable[[ReplyCache | None], Job]":
+    """Reads and checks all that the values name; what it returns makes the run ready, without a call if given None."""
     from bineval.io.examples import read_examples
-    from bineval.judging.job import Job, RunOptions
+    from bineval.judging.job import RunOptions
+    from bineval.methods.evaluate import job_for
 
-    return Job(
+    examples = read_examples(data, encoding=values["encoding"], warn=lambda text: say(f"warning: {text}"))
+    plan, method_options = method_plan(values)
+    options = RunOptions(repeats=values["repeats"], limit=values["limit"], policy=policy_of(values, notice=say))
+    return partial(
+        job_for,
+        examples,
+        checklist,
         source=str(data),
-        examples=read_examples(data, encoding=values["encoding"], warn=lambda text: say(f"warning: {text}")),
-        checklist=load_checklist(checklist),
-        plan=plan_of(values),
-        options=RunOptions(repeats=values["repeats"], limit=values["limit"], policy=policy_of(values)),
+        plan=plan,
+        method=values["method"],
+        method_options=method_options,
+        options=options,
     )
 
 
-def _show_forecast(job: "Job", database: "Store", name: str | None, *, explained: bool, as_json: bool) -> None:
+def _show_forecast(job: "Job", database: "Store", name: str | None, values: dict[str, Any], *, as_json: bool) -> None:
     """Says what the rest of a run will take, and what may come on top: of explanations, where they are asked for."""
     from dataclasses import asdict, replace
 
     from bineval.judging.composite_plans import CascadePlan
+    from bineval.methods.catalog import STEPS_FIRST
 
     forecast = job.forecast(database, name)
     strong = None
     if isinstance(job.plan, CascadePlan):
         strong = replace(job, plan=job.plan.strong).forecast(database, None)
-    n_explained = forecast.n_verdicts if explained else 0
+    n_explained = forecast.n_verdicts if values["explain"] not in (None, "none") else 0
     if as_json:
         on_top = {"strong": None if strong is None else asdict(strong), "n_explanations": n_explained}
         emit_json({**asdict(forecast), "at_most_on_top": on_top})
@@ -156,6 +169,8 @@ def _show_forecast(job: "Job", database: "Store", name: str | None, *, explained
         say(f"on top, if the strong judge is asked about all of them: {_forecast_words(strong)}")
     if n_explained:
         say(f"on top, explanations: at most {counted(n_explained, 'call')}")
+    if values["method"] in STEPS_FIRST:
+        say(f"before that, {counted(len(job.checklist.questions), 'call')} to write the evaluation steps")
     if forecast.cost_usd is None:
         say("to know the cost, give --price INPUT,OUTPUT in US dollars per million tokens")
     if forecast.n_too_long:

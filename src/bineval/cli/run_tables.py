@@ -28,7 +28,8 @@ def print_run(run: "Run", rows: "list[SummaryRow]", facts: "list[QuestionFacts]"
     if (parts := run.composition()) is not None:
         print_composition(parts, console)
         console.print()
-    _print_questions(run, facts, console)
+    if any(question.asks == "answer" for question in run.checklist.questions):
+        _print_questions(run, facts, console)
 
 
 def print_scores(rows: "list[SummaryRow]", console: "Console") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bineval.cli.options import existing_store, json_option, store_option
-from bineval.cli.output import console, emit_json, visible
+from bineval.cli.output import console, emit_json, number, visible
 from bineval.types import USUAL_THRESHOLD
 
 if TYPE_CHECKING:
@@ -90,8 +90,6 @@ def _print_example(
     run: "Run", example: "Example", scores: "dict[str, Score]", verdicts: "list[VerdictRow]", screen: "Console"
 ) -> None:
     """Prints one example with its scores and every question, answer, explanation and quote."""
-    from bineval.cli.output import number
-
     system = f" · system {example.system}" if example.system else ""
     _print(screen, f"Example {example.id}{system}", style="bold")
     _print(screen, " · ".join(f"{name} {number(score.value)}" for name, score in scores.items()))
@@ -163,6 +161,8 @@ def _named(verdicts: "Sequence[Verdict]") -> "Iterator[tuple[str, Verdict]]":
 
 def _answer(verdict: "Verdict") -> str:
     """The answer, or why there is none, with its probability where there is one, and what decides if not one half."""
+    if verdict.rating is not None:
+        return f"rated {number(verdict.rating)}"
     answer = verdict.answer or f"no answer ({verdict.reason})"
     if verdict.probability is None:
         return answer

@@ -9,8 +9,8 @@ from bineval.errors import ConfigError
 from bineval.hashing import Json
 from bineval.judging.manifest import differences
 from bineval.judging.runs import Run
-from bineval.methods.labeled import mean_probability, run_labels, verdicts_by_key
-from bineval.scoring import does_not_apply, unit_value
+from bineval.methods.labeled import majority_answer, mean_probability, run_labels, verdicts_by_key
+from bineval.scoring import does_not_apply
 from bineval.stats.bands import Band, BandFigures, ReplayedPair, learn_band, replay
 from bineval.stats.intervals import resampling_group
 from bineval.stats.splits import groups_for_test
@@ -145,7 +145,7 @@ def _pairs(cheap: Run, strong: Run, path: str | Path | None) -> tuple[list[Repla
         raise ConfigError(f"run {cheap.name} has no probabilities for a band: judge with --kind logprob")
     asked = {key: repeats for key, repeats in of_cheap.items() if not does_not_apply(repeats)}
     keys = [key for key in labels or asked if key in asked]
-    answers = {key: answer for key in keys if (answer := _answer(of_strong.get(key, []))) is not None}
+    answers = {key: answer for key in keys if (answer := majority_answer(of_strong.get(key, []))) is not None}
     pairs = [
         _pair(groups[key.example_id], asked[key], strong=answer, true=labels.get(key, answer))
         for key, answer in answers.items()
@@ -165,16 +165,10 @@ def _pairs(cheap: Run, strong: Run, path: str | Path | None) -> tuple[list[Repla
 
 
 def _pair(group: Hashable, of_cheap: Sequence[Verdict], *, strong: bool, true: bool) -> ReplayedPair:
-    answer = _answer(of_cheap)
+    answer = majority_answer(of_cheap)
     probability = None if answer is None else mean_probability(verdict.probability for verdict in of_cheap)
     cheap = None if probability is None else answer == true
     return ReplayedPair(group=group, probability=probability, cheap=cheap, strong=strong == true)
-
-
-def _answer(repeats: Sequence[Verdict]) -> bool | None:
-    """The answer of most repeats; None when there is none or they are even."""
-    value = unit_value(repeats)
-    return None if value is None or value == 0.5 else value > 0.5
 
 
 def _no_band(choosing: Sequence[ReplayedPair], share: float) -> str:

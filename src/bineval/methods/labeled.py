@@ -7,6 +7,7 @@ from pathlib import Path
 from bineval.errors import DataError
 from bineval.io.verdict_labels import VerdictKey, labels_of_examples, read_verdict_labels
 from bineval.judging.runs import Run
+from bineval.scoring import unit_value
 from bineval.types import Verdict
 
 
@@ -22,6 +23,12 @@ def mean_probability(probabilities: Iterable[float | None]) -> float | None:
     """Mean over the repeats that have a P(yes), rounded so that float noise parts no equal ones; None without any."""
     known = [probability for probability in probabilities if probability is not None]
     return round(sum(known) / len(known), 9) if known else None
+
+
+def majority_answer(repeats: Iterable[Verdict]) -> bool | None:
+    """The answer of most repeats; None when there is none or they are even."""
+    value = unit_value(repeats)
+    return None if value is None or value == 0.5 else value > 0.5
 
 
 def run_labels(run: Run, path: str | Path | None) -> tuple[dict[VerdictKey, bool], list[str]]:

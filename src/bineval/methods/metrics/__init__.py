@@ -1,0 +1,1 @@
+"""Metrics that need no chat model: word overlap, and small models of the hub."""
