@@ -4,7 +4,7 @@ import pytest
 
 from bineval.io.bands import load_band
 from bineval.judging.job import RunOptions
-from bineval.methods.binary import evaluate
+from bineval.methods.evaluate import evaluate
 from support.asking import deciding
 from support.command_line import Folder
 from support.probable import CHECKLIST, OPTIONS, chance, examples, probable

@@ -5,7 +5,7 @@ import pytest
 
 from bineval.io.calibrations import load_calibration
 from bineval.judging.job import RunOptions
-from bineval.methods.binary import evaluate
+from bineval.methods.evaluate import evaluate
 from support.asking import deciding
 from support.command_line import Folder
 from support.probable import CHECKLIST, OPTIONS, drawn_labels, examples, overconfident, probable

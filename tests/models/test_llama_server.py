@@ -21,7 +21,7 @@ from bineval.judging.job import RunOptions
 from bineval.judging.logprob import LogprobSettings
 from bineval.judging.parsing import read_one
 from bineval.judging.plans import JudgeOptions
-from bineval.methods.binary import evaluate
+from bineval.methods.evaluate import evaluate
 from bineval.models.base import Model
 from bineval.models.catalog import ModelOptions, open_model
 from bineval.models.registry import find

@@ -1,0 +1,1 @@
+"""How far scores agree with people, from saved values alone."""
