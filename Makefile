@@ -70,4 +70,5 @@ compiler:
 	@touch $@
 
 .venv/.dev: .venv/.check .venv/.local
+	$(BIN)/python scripts/wordnet
 	@touch $@

@@ -31,8 +31,12 @@ if TYPE_CHECKING:
     from bineval.judging.plans import ExplainSettings, JudgeOptions, SingleJudge
     from bineval.judging.runs import Run
     from bineval.judging.summary import summarize
-    from bineval.methods.binary import evaluate
+    from bineval.metaeval.rows import MetaOptions
     from bineval.methods.calibrate import calibrate
+    from bineval.methods.catalog import MethodOptions
+    from bineval.methods.evaluate import evaluate
+    from bineval.methods.meta import meta
+    from bineval.methods.recorded import import_scores
     from bineval.models.budget import Budget
     from bineval.models.catalog import ModelOptions, open_model
     from bineval.models.limits import Limits
@@ -60,6 +64,8 @@ _HOMES = {
     "Limits": "bineval.models.limits",
     "LogprobJudge": "bineval.judging.logprob",
     "LogprobSettings": "bineval.judging.logprob",
+    "MetaOptions": "bineval.metaeval.rows",
+    "MethodOptions": "bineval.methods.catalog",
     "ModelOptions": "bineval.models.catalog",
     "PanelPlan": "bineval.judging.composite_plans",
     "PanelSettings": "bineval.judging.panel",
@@ -72,12 +78,14 @@ _HOMES = {
     "Store": "bineval.store.database",
     "Verdict": "bineval.types",
     "calibrate": "bineval.methods.calibrate",
-    "evaluate": "bineval.methods.binary",
+    "evaluate": "bineval.methods.evaluate",
     "examples_from": "bineval.io.examples",
     "generate": "bineval.generation.decompose:decompose",
+    "import_scores": "bineval.methods.recorded",
     "lint": "bineval.generation.lint",
     "load_calibration": "bineval.io.calibrations",
     "load_checklist": "bineval.io.checklists",
+    "meta": "bineval.methods.meta",
     "open_model": "bineval.models.catalog",
     "read_examples": "bineval.io.examples",
     "save_checklist": "bineval.io.checklists",
@@ -102,6 +110,8 @@ __all__ = [
     "Limits",
     "LogprobJudge",
     "LogprobSettings",
+    "MetaOptions",
+    "MethodOptions",
     "ModelOptions",
     "PanelPlan",
     "PanelSettings",
@@ -118,9 +128,11 @@ __all__ = [
     "evaluate",
     "examples_from",
     "generate",
+    "import_scores",
     "lint",
     "load_calibration",
     "load_checklist",
+    "meta",
     "open_model",
     "read_examples",
     "save_checklist",

@@ -15,14 +15,19 @@ EXIT_ERROR, EXIT_BUDGET, EXIT_INTERRUPTED = 1, 5, 130
 
 _COMMANDS = {
     "band": "bineval.cli.band:band",
+    "bench": "bineval.cli.bench:bench",
     "calibrate": "bineval.cli.calibrate:calibrate",
     "demo": "bineval.cli.demo:demo",
+    "diagnose": "bineval.cli.diagnose:diagnose",
     "export": "bineval.cli.export:export",
     "generate": "bineval.cli.generate:generate",
+    "import-scores": "bineval.cli.import_scores:import_scores",
     "lint": "bineval.cli.lint:lint",
+    "meta": "bineval.cli.meta:meta",
     "models": "bineval.cli.models:models",
     "run": "bineval.cli.run:run",
     "show": "bineval.cli.show:show",
+    "weights": "bineval.cli.weights:weights",
 }
 
 
