@@ -85,6 +85,28 @@ class ModelJudge:
         return self.model.dropped_parameters()
 
 
+class ModelFreeJudge:
+    """Base of the judges that ask no model: each says what it computes or looks up."""
+
+    gives_probability = False
+    # Bound to the processor; what runs a model of its own uses all cores by itself.
+    max_concurrency: int | None = 1
+
+    def batches(self, questions: Sequence[Question]) -> list[list[Question]]:
+        """All questions together."""
+        return [list(questions)] if questions else []
+
+    def first_requests(
+        self, example: Example, questions: Sequence[Question], *, repeat: int = 0
+    ) -> list[tuple[Model, Request]]:
+        """None."""
+        return []
+
+    def parameters_changed(self) -> Mapping[str, str]:
+        """None: no server is asked."""
+        return {}
+
+
 class JudgeWrapper:
     """Base of the judges around another judge: passes everything on but `ask`, which each does in its own way."""
 

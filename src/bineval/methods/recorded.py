@@ -10,14 +10,14 @@ from bineval.errors import ConfigError, UnknownNameError
 from bineval.hashing import Json, tagged_hash
 from bineval.io.examples import examples_from, read_examples
 from bineval.io.score_rows import ScoreKey, ScoreRules, Scores, read_scores, scores_from
-from bineval.judging.base import Judge
+from bineval.judging.base import Judge, ModelFreeJudge
 from bineval.judging.job import Job, RunOptions
 from bineval.judging.plans import Wrap
 from bineval.judging.runs import Run
 from bineval.methods.evaluate import Data
 from bineval.models.base import Model
 from bineval.store.database import Store
-from bineval.types import Checklist, Dimension, Example, Question, Request, Scale, Verdict
+from bineval.types import Checklist, Dimension, Example, Question, Scale, Verdict
 
 JUDGE_NAME = "imported"
 
@@ -130,16 +130,13 @@ class RecordedScores:
         return RecordedJudge(self.scores, {name: item.scale for name, item in checklist.dimensions.items()})
 
 
-class RecordedJudge:
+class RecordedJudge(ModelFreeJudge):
     """A judge that looks its ratings up.
 
     Args:
         scores: By example, dimension and repeat.
         scales: By dimension; ratings of one with a scale are mapped to [0, 1].
     """
-
-    max_concurrency = 1
-    gives_probability = False
 
     def __init__(self, scores: Mapping[ScoreKey, float | None], scales: Mapping[str, Scale | None]) -> None:
         self._scores, self._scales = scores, scales
@@ -155,23 +152,9 @@ class RecordedJudge:
         rows: list[Json] = [[*key, value] for key, value in sorted(self._scores.items(), key=lambda item: item[0])]
         return {"kind": JUDGE_NAME, "scores": tagged_hash("scores/1", rows)}
 
-    def batches(self, questions: Sequence[Question]) -> list[list[Question]]:
-        """All of an example together."""
-        return [list(questions)]
-
     def ask(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> list[Verdict]:
         """Looks the ratings up; see `Judge.ask`."""
         return [self._verdict(ScoreKey(example.id, question.dimension, repeat)) for question in questions]
-
-    def first_requests(
-        self, example: Example, questions: Sequence[Question], *, repeat: int = 0
-    ) -> list[tuple[Model, Request]]:
-        """None."""
-        return []
-
-    def parameters_changed(self) -> Mapping[str, str]:
-        """None."""
-        return {}
 
     def _verdict(self, key: ScoreKey) -> Verdict:
         value, scale = self._scores.get(key), self._scales[key.dimension]

@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bineval.errors import ConfigError, ModelRequestError
 from bineval.hashing import Json
+from bineval.judging.base import ModelFreeJudge
 from bineval.judging.plans import Wrap
 from bineval.methods.metrics.base import Metric
 from bineval.models.base import Model
-from bineval.types import Checklist, Example, Question, Request, Verdict
+from bineval.types import Checklist, Example, Question, Verdict
 
 
-class MetricJudge:
+class MetricJudge(ModelFreeJudge):
     """Rates by a metric; makes no call to a model of a provider.
 
     An example for which the metric has no number, for want of a reference or for length, gets verdicts of reason
@@ -22,10 +23,6 @@ class MetricJudge:
         name: Name written into the verdicts.
     """
 
-    gives_probability = False
-    # The metrics are bound to the processor, and torch uses all its cores by itself.
-    max_concurrency = 1
-
     def __init__(self, metric: Metric, *, name: str) -> None:
         self.metric, self.name = metric, name
 
@@ -34,25 +31,11 @@ class MetricJudge:
         """Name and settings of the metric."""
         return {"kind": "metric", "metric": self.metric.name, **self.metric.settings}
 
-    def batches(self, questions: Sequence[Question]) -> list[list[Question]]:
-        """All questions together."""
-        return [list(questions)] if questions else []
-
     def ask(self, example: Example, questions: Sequence[Question], *, repeat: int = 0) -> list[Verdict]:
         """Rates the example; a metric that does not look at the dimension is asked once for all."""
         keys = [question.dimension if self.metric.per_dimension else "" for question in questions]
         verdicts = {key: self._verdict(example, key) for key in dict.fromkeys(keys)}
         return [verdicts[key] for key in keys]
-
-    def first_requests(
-        self, example: Example, questions: Sequence[Question], *, repeat: int = 0
-    ) -> list[tuple[Model, Request]]:
-        """None: a metric makes no call."""
-        return []
-
-    def parameters_changed(self) -> Mapping[str, str]:
-        """Nothing: no server is asked."""
-        return {}
 
     def _verdict(self, example: Example, dimension: str) -> Verdict:
         try:
