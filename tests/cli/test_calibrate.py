@@ -108,3 +108,11 @@ def test_undefined_figures_are_null_with_a_reason(folder: Folder, tmp_path: Path
     assert truth["raw"]["tnr"]["method"] == "undefined: no label is no"
     shown = folder.bineval("calibrate", "r", "--labels", str(tmp_path / "l.jsonl"))
     assert "truth TNR: undefined: no label is no" in shown.out
+
+
+def test_the_reliability_diagram_is_drawn(folder: Folder) -> None:
+    done = folder.bineval("calibrate", "r", "--labels", "labels.jsonl", "--figures", "drawn")
+    assert done.code == 0, done.err
+    drawing = (folder.path / "drawn" / "reliability.svg").read_text()
+    assert "<svg" in drawing
+    assert "calibrated" in drawing

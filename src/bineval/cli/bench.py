@@ -20,7 +20,7 @@ from bineval.cli.options import (
 from bineval.cli.output import console, counted, emit_json, say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bineval.judging.job import Job
     from bineval.judging.runs import Run
@@ -78,6 +78,7 @@ def bench(name: str, output: Path | None, store: str | None, as_json: bool, **va
     Every method asks the same judge. The same command resumes; nothing is paid twice. Rows that were published are
     printed beside and marked; whether decomposing into questions helped is said by a paired interval.
     """
+    from bineval.cli.progress import RunProgress
     from bineval.store.database import Store
     from bineval.suites.catalog import find_suite
     from bineval.suites.loading import load_suite
@@ -94,14 +95,21 @@ def bench(name: str, output: Path | None, store: str | None, as_json: bool, **va
         warn=lambda text: say(f"warning: {text}"),
     )
     with Store(store_place(store)) as database:
-        jobs = _jobs(suite, examples, values, database)
-        runs = run_methods(jobs, database, _Progress().of)
+        with RunProgress() as progress:
+            jobs = _jobs(suite, examples, values, database, progress.notice)
+            runs = run_methods(jobs, database, progress)
         judged = next((job.plan.name for job in jobs.values() if job.plan.models()), None)
         report = bench_report(suite, runs, judge=judged, seed=values["draw_seed"])
         _show(report, runs, output, as_json=as_json)
 
 
-def _jobs(suite: "Suite", examples: "Sequence[Example]", values: dict[str, Any], database: "Store") -> "dict[str, Job]":
+def _jobs(
+    suite: "Suite",
+    examples: "Sequence[Example]",
+    values: dict[str, Any],
+    database: "Store",
+    notice: "Callable[[str], None]",
+) -> "dict[str, Job]":
     from bineval.cli.judge_options import plan_of
     from bineval.cli.method_options import method_options_of
     from bineval.judging.job import RunOptions
@@ -111,7 +119,10 @@ def _jobs(suite: "Suite", examples: "Sequence[Example]", values: dict[str, Any],
 
     methods = values["methods"] or _USUAL_METHODS
     options = method_options_of({**values, "against": values["against"] or suite.against})
-    plan = plan_of(values) if any(method in MODEL_METHODS for method in methods) else None
+    asks_a_model = any(method in MODEL_METHODS for method in methods)
+    if asks_a_model and not values["judges"]:
+        raise click.UsageError("these methods need a --judge")
+    plan = plan_of(values) if asks_a_model else None
     checklist = _checklist(suite, values, database)
     return {
         method: job_for(
@@ -122,7 +133,7 @@ def _jobs(suite: "Suite", examples: "Sequence[Example]", values: dict[str, Any],
             plan=plan,
             method=method,
             method_options=options,
-            options=RunOptions(repeats=values["repeats"], policy=policy_of(values, notice=say)),
+            options=RunOptions(repeats=values["repeats"], policy=policy_of(values, notice=notice)),
         )
         for method in dict.fromkeys(methods)
     }
@@ -148,24 +159,6 @@ def _checklist(suite: "Suite", values: dict[str, Any], database: "Store") -> "Ch
     writer = stack(model, policy_of(values, notice=say), replies=StoredReplies(database))
     settings = GenerateSettings(on_step=say)
     return decompose(own.task or suite.title, writer, name=own.name, dimensions=own.dimensions, settings=settings)
-
-
-class _Progress:
-    """One line a method, said when it has finished a quarter more of its verdicts."""
-
-    def __init__(self) -> None:
-        self._said: dict[str, int] = {}
-
-    def of(self, method: str, n_planned: int) -> "Any":
-        """The callback of a method that has `n_planned` verdicts in all."""
-
-        def tell(progress: Any) -> None:
-            quarter = 4 * progress.n_done // n_planned
-            if quarter > self._said.get(method, 0):
-                self._said[method] = quarter
-                say(f"{method}: {progress.n_done} of {n_planned} verdicts")
-
-        return tell
 
 
 def _show(report: "BenchReport", runs: "dict[str, Run]", output: Path | None, *, as_json: bool) -> None:

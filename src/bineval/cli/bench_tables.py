@@ -51,7 +51,7 @@ def _table(report: "BenchReport", dimension: str, published: "tuple[PublishedRow
         if row.figures.dimension == dimension:
             table.add_row(
                 plain(row.method),
-                row.figures.score,
+                _kind(row.method, row.figures.score),
                 *(estimate_cell(getattr(figures, name)) for name in COEFFICIENTS),
                 str(figures.n),
                 *([f"{figures.groups_used} of {figures.groups_used + figures.groups_skipped}"] if grouped else []),
@@ -81,9 +81,15 @@ def _print_effects(report: "BenchReport", screen: "Console") -> None:
             screen.print(f"  {_sentence(effect)}", markup=False, soft_wrap=True)
 
 
+def _kind(method: str, score: str) -> str:
+    """Whether a score is from answers or from probabilities, for the methods that have both."""
+    from bineval.suites.report import ANSWERING
+
+    return score if method in ANSWERING else ""
+
+
 def _sentence(effect: "Effect") -> str:
+    against = f"{effect.against} {_kind(effect.against, effect.against_score)}".strip()
     why = "" if effect.difference.low is not None else f" ({effect.difference.method})"
-    return (
-        f"{effect.dimension}: binary {effect.score} against {effect.against} {effect.against_score}: "
-        f"decomposition {effect.verdict}, {estimate_cell(effect.difference)}{why}"
-    )
+    what = f"{effect.dimension}: binary {effect.score} against {against}"
+    return f"{what}: decomposition {effect.verdict}, {estimate_cell(effect.difference)}{why}"

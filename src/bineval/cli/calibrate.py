@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bineval.cli.figure_files import figures_option, write_figures
 from bineval.cli.label_options import labels_option, split_seed_option, test_share_option
 from bineval.cli.options import existing_store, json_option, store_option
 from bineval.cli.output import console, counted, emit_json, say, visible
@@ -43,6 +44,7 @@ _FIGURES = {"brier": "Brier", "ece": "ECE", "tpr": "TPR", "tnr": "TNR", "accurac
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File for `bineval run --calibration`."
 )
+@figures_option
 @json_option
 @store_option
 def calibrate(
@@ -53,6 +55,7 @@ def calibrate(
     seed: int,
     min_labels: int,
     output: Path | None,
+    figures: Path | None,
     as_json: bool,
     store: str | None,
 ) -> None:
@@ -76,10 +79,20 @@ def calibrate(
         emit_json(calibration_json(report.calibration))
     else:
         _print_report(report, console())
+    if figures is not None:
+        _draw(report, figures)
     if output is None:
         say("no calibration was written: give -o FILE")
     else:
         say(f"wrote {output}: judge with it by bineval run … --calibration {output}")
+
+
+def _draw(report: "CalibrationReport", folder: Path) -> None:
+    """Writes the reliability diagram of the labels reported on, raw and calibrated."""
+    from bineval.figures import ReliabilityCurve, reliability
+
+    curves = [ReliabilityCurve(name=name, bins=bins) for name, bins in report.curves.items()]
+    write_figures({"reliability": reliability(curves)}, folder)
 
 
 def _print_report(report: "CalibrationReport", screen: "Console") -> None:

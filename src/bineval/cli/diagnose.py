@@ -1,12 +1,17 @@
 """`bineval diagnose`: what is wrong with the questions of a run, and a smaller checklist."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from bineval.cli.figure_files import figures_option, write_figures
 from bineval.cli.label_options import labels_option, split_seed_option, test_share_option
 from bineval.cli.options import existing_store, json_option, store_option
 from bineval.cli.output import console, counted, emit_json, say
+
+if TYPE_CHECKING:
+    from bineval.methods.diagnose import Diagnosis
 
 
 @click.command()
@@ -18,6 +23,7 @@ from bineval.cli.output import console, counted, emit_json, say
 @click.option(
     "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File for the smaller checklist (--prune)."
 )
+@figures_option
 @json_option
 @store_option
 def diagnose(
@@ -27,6 +33,7 @@ def diagnose(
     test_share: float,
     seed: int,
     output: Path | None,
+    figures: Path | None,
     as_json: bool,
     store: str | None,
 ) -> None:
@@ -57,9 +64,22 @@ def diagnose(
         print_diagnosis(diagnosis, screen)
         if pruning is not None:
             print_pruning(pruning, screen)
+    if figures is not None:
+        _draw(diagnosis, figures)
     if pruning is None:
         return
     if output is None:
         say("no checklist was written: give -o FILE")
     else:
         say(f"wrote {output}: {counted(len(pruning.checklist.questions), 'question')}")
+
+
+def _draw(diagnosis: "Diagnosis", folder: Path) -> None:
+    """Writes the heatmap of each dimension with several questions."""
+    from bineval.figures import phi_heatmap
+
+    several = [item.phi for item in diagnosis.dimensions if len(item.phi.questions) > 1]
+    if not several:
+        say("no figure: no dimension has several questions")
+        return
+    write_figures({f"phi-{matrix.dimension}": phi_heatmap(matrix) for matrix in several}, folder)

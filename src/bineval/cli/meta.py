@@ -1,19 +1,16 @@
 """`bineval meta`: how far the scores of runs agree with people."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from bineval.cli.figure_files import figures_option, write_figures
 from bineval.cli.options import Number, existing_store, json_option, store_option
 from bineval.cli.output import console, emit_json, say
 
 if TYPE_CHECKING:
     from bineval.methods.meta import MetaReport
-
-
-_UNSAFE = re.compile(r"[^\w.-]+")
 
 
 @click.command()
@@ -53,9 +50,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
     help="Seed of the intervals and of the choice of labeled groups.",
 )
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File for the data of plots.")
-@click.option(
-    "--figures", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Folder for figures (SVG)."
-)
+@figures_option
 @json_option
 @store_option
 def meta(
@@ -125,8 +120,4 @@ def _draw(report: "MetaReport", folder: Path) -> None:
     if not drawings:
         say("no figure: no dimension has scores and ratings that can be mapped to [0, 1]")
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, drawing in drawings.items():
-        path = folder / f"{_UNSAFE.sub('-', name)}.svg"
-        drawing.save(path)
-        say(f"wrote {path}")
+    write_figures(drawings, folder)

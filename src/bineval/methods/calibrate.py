@@ -13,6 +13,7 @@ from bineval.methods.labeled import mean_probability, run_labels, verdicts_by_ke
 from bineval.stats.calibration import ALL_OTHERS, Calibration, FittedMap, MapMethod, best_threshold, fit_map
 from bineval.stats.classification import AnswerFigures, RatedAnswer, answer_figures, squared_error
 from bineval.stats.intervals import mean_interval, resampling_group
+from bineval.stats.reliability import ReliabilityBin, reliability_bins
 from bineval.stats.splits import groups_for_test
 from bineval.types import OVERALL, Estimate, Question
 
@@ -84,6 +85,7 @@ class CalibrationReport:
         rows: One for each dimension with labels in test, "overall" last.
         n_train: Labeled verdicts fitted on.
         n_test: Labeled verdicts reported on.
+        curves: The bins of a reliability diagram of the latter, raw and calibrated.
         notes: What a reader must know: pooled dimensions, labels that could not be used.
     """
 
@@ -91,6 +93,7 @@ class CalibrationReport:
     rows: tuple[CalibrationRow, ...]
     n_train: int
     n_test: int
+    curves: Mapping[Literal["raw", "calibrated"], tuple[ReliabilityBin, ...]]
     notes: tuple[str, ...]
 
 
@@ -146,6 +149,10 @@ def calibrate(
         rows=rows,
         n_train=len(train),
         n_test=len(test),
+        curves={
+            "raw": reliability_bins([item.rated for item in test], seed=options.seed),
+            "calibrated": reliability_bins([_calibrated(run, calibration, item) for item in test], seed=options.seed),
+        },
         notes=tuple(notes),
     )
 

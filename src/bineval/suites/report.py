@@ -17,6 +17,9 @@ from bineval.types import Estimate
 DECOMPOSED = "binary"
 """The method whose questions are the decomposition."""
 
+ANSWERING = ("binary", "boolean")
+"""The methods whose scores come from answers, hard, and from probabilities, soft; the others give one number."""
+
 WHOLE = ("boolean", "geval", "holistic")
 """The methods that ask the same backbone about each dimension as a whole."""
 

@@ -1,20 +1,18 @@
 """Runs several methods on the examples of one suite, document by document, so that whatever is finished compares."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 from bineval.judging.job import Job
-from bineval.judging.runner import ProgressCallback
+from bineval.judging.runner import Progress, ProgressCallback
 from bineval.judging.runs import Run
 from bineval.stats.intervals import resampling_group
 from bineval.store.database import Store
-from bineval.types import Example
+from bineval.types import Example, Usage
 
 
-def run_methods(
-    jobs: Mapping[str, Job], store: Store, on_progress: Callable[[str, int], ProgressCallback] | None = None
-) -> dict[str, Run]:
+def run_methods(jobs: Mapping[str, Job], store: Store, on_progress: ProgressCallback | None = None) -> dict[str, Run]:
     """Completes the runs of all methods and returns them by method.
 
     A model that reads what prompts share only once reads each document once for all outputs and once for all prompts
@@ -23,18 +21,54 @@ def run_methods(
     Args:
         jobs: By method, over the same examples; their limits are set here.
         store: Keeps the runs; finished work is never asked again.
-        on_progress: Makes the callback of a method, given the number of its verdicts in all.
+        on_progress: Told where all methods together stand.
 
     Raises:
         ModelError, BudgetExceeded: As `Job.execute`.
     """
     runs: dict[str, Run] = {}
+    together = _Together({method: job.n_planned() for method, job in jobs.items()}, on_progress)
     for limit in _limits(jobs):
         for method, job in jobs.items():
-            told = on_progress(method, job.n_planned()) if on_progress else None
             part = replace(job, options=replace(job.options, limit=limit))
-            runs[method] = Run(part.execute(store, None, told))
+            runs[method] = Run(part.execute(store, None, together.begin(method)))
     return runs
+
+
+class _Together:
+    """Adds up what the sittings of all methods tell."""
+
+    def __init__(self, n_planned: Mapping[str, int], tell: ProgressCallback | None) -> None:
+        self._n_planned, self._tell = n_planned, tell
+        self._before: list[Progress] = []  # of sittings that are over
+        self._last: dict[str, Progress] = {}
+
+    def begin(self, method: str) -> ProgressCallback | None:
+        """The callback of the next sitting of a method."""
+        if self._tell is None:
+            return None
+        if method in self._last:
+            self._before.append(self._last[method])
+
+        def told(progress: Progress) -> None:
+            self._last[method] = progress
+            if self._tell is not None:
+                self._tell(self._sum(progress.stopping))
+
+        return told
+
+    def _sum(self, stopping: bool) -> Progress:
+        # What was done is told from the beginning of a run on, what is fresh from that of a sitting.
+        now, all_sittings = list(self._last.values()), [*self._before, *self._last.values()]
+        return Progress(
+            n_planned=sum(self._n_planned.values()),
+            n_done=sum(item.n_done for item in now),
+            n_fresh=sum(item.n_fresh for item in all_sittings),
+            n_cached=sum(item.n_cached for item in all_sittings),
+            n_unanswered=sum(item.n_unanswered for item in all_sittings),
+            usage=sum((item.usage for item in now), Usage()),
+            stopping=stopping,
+        )
 
 
 def _limits(jobs: Mapping[str, Job]) -> Iterator[int]:

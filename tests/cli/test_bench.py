@@ -1,0 +1,82 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command_line import Folder
+
+JUDGE = """\
+import json
+
+def reply(request):
+    text = request.messages[-1].content
+    n = len(text.split("<<<BEGIN OUTPUT>>>\\n")[1].split("\\n<<<END")[0].split())
+    with open("calls.log", "a") as log:
+        log.write("one\\n")
+    if "What to rate" in text:
+        return json.dumps({"explanation": "Its length.", "score": 1 + n % 5})
+    return json.dumps({"explanation": "Its length.", "answer": "yes" if n > 4 else "no"})
+"""
+ARGUMENTS = ("bench", "qags-xsum", "--data", "xsum.jsonl", "--judge", "scripted/words.py")
+METHODS = ("--method", "binary", "--method", "holistic", "--method", "rouge")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    folder = Folder(tmp_path)
+    folder.write("words.py", JUDGE)
+    rows: list[dict[str, Any]] = [
+        {
+            "id": f"x{i}",
+            "input": "word " * 9,
+            "output": "word " * (i % 9 + 1) + f"no. {i}",
+            "human": {"consistency": (i % 9) / 8},
+        }
+        for i in range(18)
+    ]
+    folder.write("xsum.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def test_own_rows_stand_beside_published_ones_and_nothing_is_paid_twice(folder: Folder) -> None:
+    done = folder.bineval(*ARGUMENTS, *METHODS, "-o", "results.json")
+    assert done.code == 0, done.err
+    assert done.out.startswith("QAGS-XSum · 18 outputs of 18 documents · judge scripted/words.py")
+    lines = {line.split()[0]: line for line in done.out.splitlines() if line.strip()}
+    assert "hard" in lines["binary"]
+    assert "hard" not in lines["holistic"], "a rating has one kind of score"
+    assert "published" in lines["FactCC"]
+    assert "binary hard against holistic: decomposition helped" in done.out
+    results = json.loads((folder.path / "results.json").read_text())
+    assert [row["method"] for row in results["rows"]] == ["binary", "holistic", "rouge"]
+    # 18 examples x (7 questions + 1 rating)
+    assert len(folder.calls()) == 18 * 8
+    again = folder.bineval(*ARGUMENTS, *METHODS, "--json")
+    assert (again.code, again.json) == (0, results)
+    assert len(folder.calls()) == 18 * 8
+
+
+def test_a_larger_draw_pays_for_the_rest_only(folder: Folder) -> None:
+    for limit, n_calls in (("5", 5 * 8), ("9", 9 * 8)):
+        assert folder.bineval(*ARGUMENTS, *METHODS, "--limit", limit).code == 0
+        assert len(folder.calls()) == n_calls
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("bench", "sumeval"), "did you mean summeval"),
+        (("bench", "qags-xsum", "--data", "xsum.jsonl", "--method", "binary"), "need a --judge"),
+        ((*ARGUMENTS, "--method", "gevall"), "did you mean geval"),
+        ((*ARGUMENTS, "--checklist", "checklist.yaml", "--generate", "scripted/words.py"), "exclude each other"),
+        (("bench", "qags-cnn", "--method", "rouge"), "give --data FILE"),
+    ],
+)
+def test_what_cannot_be_run_is_said_before_anything_is_asked(
+    folder: Folder, arguments: tuple[str, ...], problem: str
+) -> None:
+    done = folder.bineval(*arguments)
+    assert done.code in (1, 2)
+    assert problem in " ".join(done.err.split())
+    assert folder.calls() == []
