@@ -38,13 +38,13 @@ def test_raw_and_calibrated_figures_stand_side_by_side_and_the_file_is_written(f
     assert maps == [["tone", "platt"], ["*", "(all", "dimensions)", "platt"]]
     place = next(i for i, line in enumerate(lines) if line.startswith("overall "))
     # overall         Brier   0.220 [0.200, 0.240]   0.180 [0.160, 0.200]
-    # 330 verdicts    ECE     …
-    # 166 labeled yes TPR     …
+    # 330 verdicts    log loss …
+    # 166 labeled yes ECE     …
     overall = lines[place].split()
     assert overall[1] == "Brier"
     assert float(overall[5]) < float(overall[2])
-    assert lines[place + 1].split()[1:3] == ["verdicts", "ECE"]
-    assert lines[place + 2].split()[1:4] == ["labeled", "yes", "TPR"]
+    assert lines[place + 1].split()[1:4] == ["verdicts", "log", "loss"]
+    assert lines[place + 2].split()[1:4] == ["labeled", "yes", "ECE"]
     assert max(len(line) for line in lines[: place + 6]) <= 80
     assert "overall: calibration helped: Brier score changed by -0.0" in done.out
     assert "shares the map of all dimensions, *" in done.out

@@ -292,3 +292,23 @@ def test_runs_of_different_data_are_compared_on_the_examples_of_both(open_runs: 
     report = meta([first, other])
     assert report.notes == ("runs first and other have different data: their difference is over the examples of both",)
     assert {item.difference.estimate.n for item in report.differences if item.run == "other"} == {30}
+
+
+def test_of_two_runs_with_answers_of_people_it_is_told_which_one_is_right_alone(
+    open_runs: ExitStack, tmp_path: Path
+) -> None:
+    first = run_of(open_runs, tmp_path, "first")
+    other = run_of(open_runs, tmp_path, "other", judge=probable(lambda p, _: 1 - p, name="scripted/contrary"))
+    labels = written(
+        tmp_path,
+        [
+            {"example_id": item.id, "question_id": "tru-1", "answer": "yes" if chance(i) > 0.5 else "no"}
+            for i, item in enumerate(examples(N))
+        ],
+    )
+    row = by_place(meta([first, other], labels).rows)["other", "hard", "truth"]
+    (right,) = [item.right for item in row.agreement if item.rater == "first"]
+    # The first is always right and the other, which says the opposite, never: p = 2 · 2^-40.
+    assert right is not None
+    assert (right.n, right.first_only, right.second_only) == (N, 0, N)
+    assert right.p_value == pytest.approx(2 * 2.0**-N)

@@ -5,9 +5,9 @@ import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import log_loss as sklearn_log_loss
 
-from bineval.stats.classification import RatedAnswer
+from bineval.stats.classification import RatedAnswer, log_loss
 from bineval.stats.intervals import wilson
-from bineval.stats.reliability import log_loss, reliability_bins
+from bineval.stats.reliability import reliability_bins
 
 
 def rated(pairs: list[tuple[float, bool]]) -> list[RatedAnswer]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from bineval.methods.calibrate import CalibrationReport, CalibrationRow
     from bineval.stats.calibration import Calibration
 
-_FIGURES = {"brier": "Brier", "ece": "ECE", "tpr": "TPR", "tnr": "TNR", "accuracy": "accuracy"}
+_FIGURES = {"brier": "Brier", "log_loss": "log loss", "ece": "ECE", "tpr": "TPR", "tnr": "TNR", "accuracy": "accuracy"}
 
 
 @click.command()
@@ -106,7 +106,7 @@ def _print_report(report: "CalibrationReport", screen: "Console") -> None:
     screen.print(_maps_table(calibration))
     screen.print()
     screen.print(_figures_table(report.rows))
-    _say(screen, "95 % intervals in brackets; Brier score and calibration error (ECE):")
+    _say(screen, "95 % intervals in brackets; Brier score, log loss and calibration error (ECE):")
     _say(screen, "the lower, the better; TPR, TNR: share right of the labels yes, of the labels no")
     screen.print()
     for row in report.rows:
@@ -149,7 +149,7 @@ def _figures_table(rows: "Sequence[CalibrationRow]") -> "Table":
         table.add_column(title, justify="right")
     for row in rows:
         # The labels are the same on both sides.
-        titles = [row.dimension, counted(row.raw.n, "verdict"), f"{row.raw.n_yes} labeled yes", "", ""]
+        titles = [row.dimension, counted(row.raw.n, "verdict"), f"{row.raw.n_yes} labeled yes", "", "", ""]
         for title, (name, words) in zip(titles, _FIGURES.items(), strict=True):
             cells = [estimate_cell(getattr(figures, name)) for figures in (row.raw, row.calibrated)]
             table.add_row(Text(visible(title)), words, *cells)

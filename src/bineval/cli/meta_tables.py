@@ -125,6 +125,11 @@ class _Printer:
         )
         for row in rows:
             for item in row.agreement:
+                if item.right is not None:
+                    self._legend(
+                        f"{_place(row)}, where only one of the two is right: it {item.right.first_only} times, "
+                        f"{item.rater} {item.right.second_only} times (McNemar, p = {item.right.p_value:.3f})"
+                    )
                 if item.figures.caution:
                     self._legend(f"{_place(row)}, {item.rater}: {item.figures.caution}")
 

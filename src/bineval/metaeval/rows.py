@@ -13,6 +13,7 @@ from bineval.stats.coefficients import COEFFICIENTS
 from bineval.stats.correlation import Correlations, correlation_average, correlations
 from bineval.stats.distributions import Distribution, SystemOrder, distribution, system_order, wasserstein
 from bineval.stats.levels import Level
+from bineval.stats.significance import McNemar
 from bineval.types import Estimate
 
 Constant = Literal["skip", "zero"]
@@ -72,10 +73,12 @@ class RaterAgreement:
     Attributes:
         rater: "people", "repeats" of the run itself, or the name of another run.
         figures: All of them.
+        right: Which of the two runs is right where only one is, by people's answers; None where there are none.
     """
 
     rater: str
     figures: Agreement
+    right: McNemar | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,7 +189,14 @@ def row_json(row: MetaRow, differences: Sequence[Mapping[str, Json]], options: M
         **shapes,
         "systems": None if row.systems is None else asdict(row.systems),
         "human_mean": None if row.human_mean is None else asdict(row.human_mean),
-        "agreement": [{"rater": item.rater, **asdict(item.figures)} for item in row.agreement],
+        "agreement": [
+            {
+                "rater": item.rater,
+                **asdict(item.figures),
+                "mcnemar": None if item.right is None else asdict(item.right),
+            }
+            for item in row.agreement
+        ],
         "differences": list(differences),
     }
 

@@ -11,6 +11,7 @@ from bineval.methods.human_labels import asked_for_answers, shared_questions
 from bineval.methods.labeled import majority_answer, verdicts_by_key
 from bineval.stats.agreement import RatedUnit, agreement
 from bineval.stats.intervals import resampling_group
+from bineval.stats.significance import mcnemar
 from bineval.types import Verdict
 
 Answers = Mapping[VerdictKey, Sequence[Verdict]]
@@ -39,14 +40,20 @@ def agreements(
     found: dict[str, list[RaterAgreement]] = defaultdict(list)
     for rater, ratings in _by_rater(run, own, people, first).items():
         units: dict[str, list[RatedUnit]] = defaultdict(list)
+        right: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
         for key, values in ratings.items():
             unit = RatedUnit(group=groups[key.example_id], ratings=values)
             units[dimensions[key.question_id]].append(unit)
             units[AVERAGE].append(unit)
+            if rater == first.name and key in people and None not in values:
+                pair = (values[0] == people[key], values[1] == people[key])
+                right[dimensions[key.question_id]].append(pair)
+                right[AVERAGE].append(pair)
         for dimension, items in units.items():
             figures = agreement(items, second_is_right=rater == PEOPLE, seed=seed)
             if figures.n:
-                found[dimension].append(RaterAgreement(rater=rater, figures=figures))
+                test = mcnemar(right[dimension]) if right[dimension] else None
+                found[dimension].append(RaterAgreement(rater=rater, figures=figures, right=test))
     return found
 
 

@@ -1,7 +1,8 @@
-"""How good yes/no answers and their probabilities are against labels: Brier, calibration error, TPR, TNR, accuracy."""
+"""How good yes/no answers and their probabilities are against labels: losses, calibration error, TPR, TNR, accuracy."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,8 @@ from bineval.types import Estimate
 
 _MOST_BINS = 10
 _FEWEST_IN_BIN = 10
+# One certain answer that is wrong would make the log loss infinite.
+_LEAST = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +41,7 @@ class AnswerFigures:
         n: Answers.
         n_yes: Of these, the ones whose label is yes.
         brier: Mean squared difference of P(yes) and label, in [0, 1] (Brier 1950); 0.25 is what P(yes) = 0.5 gets.
+        log_loss: Mean of -ln P(label), at least 0; see `log_loss`.
         ece: Expected calibration error with equal-mass bins, in [0, 1]; see `calibration_error`.
         n_bins: Its bins.
         tpr: Share answered yes of those whose label is yes.
@@ -48,6 +52,7 @@ class AnswerFigures:
     n: int
     n_yes: int
     brier: Estimate
+    log_loss: Estimate
     ece: Estimate
     n_bins: int
     tpr: Estimate
@@ -62,6 +67,7 @@ def answer_figures(items: Sequence[RatedAnswer], *, seed: int = 0) -> AnswerFigu
         n=len(items),
         n_yes=sum(item.label for item in items),
         brier=mean_interval(((item.group, squared_error(item)) for item in items), seed=seed),
+        log_loss=log_loss(items, seed=seed),
         ece=ece,
         n_bins=n_bins,
         tpr=_rate(items, label=True, seed=seed),
@@ -73,6 +79,16 @@ def answer_figures(items: Sequence[RatedAnswer], *, seed: int = 0) -> AnswerFigu
 def squared_error(item: RatedAnswer) -> float:
     """The item's part of the Brier score, in [0, 1]."""
     return (item.probability - item.label) ** 2
+
+
+def log_loss(items: Sequence[RatedAnswer], *, seed: int = 0) -> Estimate:
+    """Returns the mean of -ln P(label) with its 95 % interval, at least 0; ln 2 = 0.693 is what P(yes) = 0.5 gets.
+
+    P(yes) is clipped to [1e-6, 1 - 1e-6] first, so that one wrong certain answer costs at most 13.8; `method` says so.
+    Good (1952), "Rational decisions".
+    """
+    estimate = mean_interval(((item.group, _loss(item)) for item in items), seed=seed)
+    return replace(estimate, method=f"{estimate.method}; P(yes) clipped to [{_LEAST:g}, 1 - {_LEAST:g}]")
 
 
 def calibration_error(items: Sequence[RatedAnswer], *, seed: int = 0) -> tuple[Estimate, int]:
@@ -139,3 +155,8 @@ def _rate(items: Iterable[RatedAnswer], *, label: bool, seed: int) -> Estimate:
         problem = f"undefined: no label is {'yes' if label else 'no'}"
         return Estimate(value=None, low=None, high=None, n=0, method=problem)
     return proportion_interval(right, seed=seed)
+
+
+def _loss(item: RatedAnswer) -> float:
+    of_label = item.probability if item.label else 1 - item.probability
+    return -log(min(max(of_label, _LEAST), 1 - _LEAST))

@@ -1,15 +1,11 @@
-"""How far probabilities can be relied on: the share labeled yes in bins of P(yes), and the log loss."""
+"""How far probabilities can be relied on: the share labeled yes in bins of P(yes)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from math import log
+from dataclasses import dataclass
 
 from bineval.stats.classification import RatedAnswer, equal_mass_bins
-from bineval.stats.intervals import mean_interval, proportion_interval
+from bineval.stats.intervals import proportion_interval
 from bineval.types import Estimate
-
-# One certain answer that is wrong would make the loss infinite.
-_LEAST = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,18 +39,3 @@ def reliability_bins(items: Sequence[RatedAnswer], *, seed: int = 0) -> tuple[Re
         )
         for _, inside in sorted(by_bin.items())
     )
-
-
-def log_loss(items: Sequence[RatedAnswer], *, seed: int = 0) -> Estimate:
-    """Returns the mean of -ln P(label) with its 95 % interval, at least 0; ln 2 = 0.693 is what P(yes) = 0.5 gets.
-
-    P(yes) is clipped to [1e-6, 1 - 1e-6] first, so that one wrong certain answer costs at most 13.8; `method` says so.
-    Good (1952), "Rational decisions".
-    """
-    estimate = mean_interval(((item.group, _loss(item)) for item in items), seed=seed)
-    return replace(estimate, method=f"{estimate.method}; P(yes) clipped to [{_LEAST:g}, 1 - {_LEAST:g}]")
-
-
-def _loss(item: RatedAnswer) -> float:
-    of_label = item.probability if item.label else 1 - item.probability
-    return -log(min(max(of_label, _LEAST), 1 - _LEAST))
