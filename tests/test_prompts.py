@@ -14,6 +14,9 @@ from bineval.judging.base import Judge
 from bineval.judging.chat import ChatJudge, ChatSettings
 from bineval.judging.explained import Explained
 from bineval.judging.logprob import LogprobJudge
+from bineval.judging.rating import WeightedRatingJudge
+from bineval.judging.rating_form import RatingForm
+from bineval.judging.rating_scale import RatingScale
 from bineval.models.base import Model
 from bineval.models.scripted import Scripted
 from bineval.templates import builtin_prompts, load_prompt
@@ -59,6 +62,9 @@ def chat(model: Model, **settings: Any) -> Judge:
     return ChatJudge(model, task=TASK, settings=ChatSettings(**settings))
 
 
+SCALES = {"consistency": RatingScale(low=1, high=5)}
+
+
 def explained(model: Model) -> Judge:
     return Explained(LogprobJudge(weighing(lambda *_: 0.2), task=TASK), model=model, task=TASK)
 
@@ -69,6 +75,8 @@ JUDGES: dict[str, Callable[[Model], Judge]] = {
     "judge_one_with_evidence": partial(chat, evidence=True),
     "judge_several": partial(chat, mode="dimension"),
     "judge_token": partial(LogprobJudge, task=TASK),
+    "rate": partial(ChatJudge, task=TASK, form=RatingForm(SCALES)),
+    "rate_token": partial(WeightedRatingJudge, task=TASK, scales=SCALES),
 }
 
 

@@ -366,3 +366,31 @@ def test_turning_a_no_into_a_yes_never_lowers_a_score(words: list[str], weight: 
     before, after = score(words, *weights).value, score(better, *weights).value
     assert (before is None) == (after is None)
     assert before is None or after is None or after >= before - 1e-12
+
+
+def rated(rating: float) -> Verdict:
+    return Verdict(answer=None, rating=rating)
+
+
+def test_a_rating_is_the_mean_of_its_repeats_and_has_no_soft_value() -> None:
+    sheet = Checklist(
+        name="c",
+        dimensions={"d": Dimension(scale=(1, 5)), "e": Dimension()},
+        questions=tuple(Question(id=name, text="t", dimension=name, asks="rating") for name in "de"),
+    )
+    found = score_example(
+        sheet, {"d": whole(rated(0.25), without("unparsed"), rated(1.0)), "e": whole(without("error"))}
+    )
+    # (.25 + 1) / 2 = .625; .625 · 4 + 1 = 3.5
+    assert found["d"] == Score(value=0.625, soft=None, scaled=3.5, n_answered=1, n_asked=1)
+    assert (found["e"].value, found["e"].n_answered, found["e"].n_asked) == (None, 0, 1)
+    assert found["overall"].value == 0.625
+
+
+def test_a_rating_in_a_unit_of_its_own_may_be_negative() -> None:
+    sheet = Checklist(
+        name="c",
+        dimensions={"d": Dimension()},
+        questions=(Question(id="d", text="t", dimension="d", asks="rating"),),
+    )
+    assert score_example(sheet, {"d": whole(rated(-3.5))})["d"].value == -3.5

@@ -56,6 +56,15 @@ def test_a_dry_run_says_that_steps_are_written_first_and_makes_no_call(folder: F
         (("--judge", "scripted/rater.py", "--against", "input"), "--against needs a metric"),
         (("--judge", "scripted/rater.py", "--samples", "3"), "--samples needs --method geval"),
         (("--method", "holistic", "--judge", "scripted/rater.py", "--evidence"), "--evidence needs a judge that says"),
+        (
+            ("--method", "geval", "--judge", "scripted/rater.py", "--temperature", "1"),
+            "--temperature needs a judge that",
+        ),
+        (("--method", "rouge", "--kind", "logprob"), "--kind needs a method that asks a model"),
+        (
+            ("--method", "geval", "--judge", "scripted/rater.py", "--prompt", "judge_one=rater.py"),
+            "geval has no prompt",
+        ),
         ((), "--method binary needs a --judge"),
     ],
 )
@@ -65,3 +74,39 @@ def test_options_that_the_method_does_not_heed_are_refused(
     ran = folder.bineval("run", "data.jsonl", "--checklist", "checklist.yaml", *arguments)
     assert ran.code in (1, 2)
     assert problem in " ".join(ran.err.split())
+
+
+def test_a_dry_run_of_a_geval_run_that_is_there_counts_what_is_left(folder: Folder) -> None:
+    arguments = (
+        "run", "data.jsonl", "--checklist", "checklist.yaml", "--judge", "scripted/rates.py",
+        "--method", "geval", "--samples", "2", "--name", "g",
+    )  # fmt: skip
+    folder.write("rates.py", JUDGE.replace('json.dumps({"explanation": "So it is.", "score": 4})', '"4"'))
+    assert folder.bineval(*arguments, "--limit", "3").code == 0
+    ran = folder.bineval(*arguments, "--dry-run")
+    assert ran.code == 0, ran.err
+    assert "2 verdicts to make: 4 calls" in ran.err  # 1 example x 2 dimensions, 2 samples each
+    assert "before that" not in ran.err, "the steps are in the reply cache"
+
+
+def test_a_weighted_rating_is_shown_with_what_lies_outside_the_scale_and_in_json(folder: Folder) -> None:
+    reply = 'Reply(text="4", logprobs=[TokenLogprob(token="4", logprob=log(0.8), top=TOP)])'
+    folder.write(
+        "weigher.py",
+        "from math import log\nfrom bineval.types import Reply, TokenLogprob\n"
+        'TOP = (("4", log(0.8)), ("So", log(0.2)))\n'
+        + JUDGE.replace('json.dumps({"explanation": "So it is.", "score": 4})', reply),
+    )
+    ran = folder.bineval(
+        "run", "data.jsonl", "--checklist", "checklist.yaml", "--judge", "scripted/weigher.py",
+        "--method", "geval", "--name", "g", "--json",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    rows = {(row["system"], row["dimension"]): row for row in ran.json["scores"]}
+    assert rows[None, "content"]["estimate"]["value"] == pytest.approx(0.75)
+    assert rows[None, "content"]["soft"] is None
+    assert all(item["fail_rate"] is None and item["n_unanswered"] == 0 for item in ran.json["questions"])
+    shown = folder.bineval("show", "g", "--example", "a").out
+    assert "rated 0.750" in shown
+    assert "no number of the scale: .20 of the probability" in shown
+    assert "neither yes nor no" not in shown

@@ -97,3 +97,39 @@ def test_every_sample_of_every_repeat_is_a_request_of_its_own() -> None:
     assert [request.repeat for request in requests] == [0, 1, 2, 3, 4, 5]
     assert [request.seed for request in requests] == [10, 11, 12, 13, 14, 15]
     assert {request.temperature for request in requests} == {1.0}
+
+
+def test_one_reply_without_log_probabilities_among_others_is_unparsed_and_does_not_end_the_run() -> None:
+    judge = weighted(word({"4": 1.0}), "4", word({"5": 1.0}))
+    verdicts = [judge.ask(EXAMPLE, [QUESTION])[0] for _ in range(3)]
+    assert [verdict.rating for verdict in verdicts] == [pytest.approx(0.75), None, pytest.approx(1.0)]
+    assert verdicts[1].reason == "unparsed"
+    assert "has no log probabilities" in (verdicts[1].explanation or "")
+
+
+def test_samples_that_are_cut_off_or_fail_say_so_when_none_is_left() -> None:
+    cut_off = Reply(text="The text reads as if it", finish_reason="length")
+    (verdict,) = sampled(cut_off, n=1).ask(EXAMPLE, [QUESTION])
+    assert (verdict.rating, verdict.reason) == (None, "truncated")
+    failed = ModelRequestError("too long", model="m")
+    assert sampled(failed, n=1).ask(EXAMPLE, [QUESTION])[0].reason == "error"
+    assert sampled(failed, "5", n=2).ask(EXAMPLE, [QUESTION])[0].rating == 1.0
+
+
+def test_a_scale_of_more_than_one_digit_is_sampled() -> None:
+    judge = SampledRatingJudge(
+        Replies("10", "7").model,
+        task=None,
+        scales={"fluency": RatingScale(low=1, high=10)},
+        settings=RateSettings(n_samples=2),
+    )
+    # (10 + 7) / 2 = 8.5; (8.5 - 1) / 9
+    assert judge.ask(EXAMPLE, [QUESTION])[0].rating == pytest.approx(7.5 / 9)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"min_mass": 1.5}, {"min_mass": float("nan")}, {"n_samples": 0}, {"prompts": {"rate": "x.md"}}]
+)
+def test_settings_that_cannot_be_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        RateSettings(**wrong)  # type: ignore[arg-type]

@@ -63,6 +63,7 @@ def test_a_score_is_read_and_mapped_to_the_unit_interval(reply: str, rating: flo
         (SAID % "NaN", "must be a number from 1 to 5"),
         (f"{SAID % 2} {SAID % 3}", "scores that disagree"),
         ('{"score": 2, "Score": 3}', "must be a number from 1 to 5"),
+        ('{"score": 2, "rating": 3}', "scores that disagree"),
         ("", "the reply is empty"),
     ],
 )

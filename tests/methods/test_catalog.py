@@ -1,9 +1,11 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bineval.errors import ConfigError, UnknownNameError
+from bineval.judging.job import RunOptions
 from bineval.judging.plans import SingleJudge
 from bineval.judging.rating import SampledRatingJudge, WeightedRatingJudge
 from bineval.methods.catalog import METHODS, MethodOptions, dimensions_checklist, prepare_method
@@ -129,6 +131,9 @@ def test_without_a_checklist_the_dimensions_are_those_that_people_rated(tmp_path
         assert list(run.checklist.dimensions) == ["content", "form"]
     with pytest.raises(ConfigError, match="no example has human labels"):
         dimensions_checklist([Example(id="a", output="x")], name="data")
+    assert list(
+        dimensions_checklist([Example(id="a", output="x", human={"overall": 3, "form": 2})], name="data").dimensions
+    ) == ["form"], "every run has an overall score by itself"
     with pytest.raises(ConfigError, match="binary method asks the questions of a checklist"):
         evaluate(ROWS, judge=Rater().model, store=tmp_path / "s.db")
 
@@ -153,3 +158,24 @@ def test_what_does_not_fit_a_method_is_said_before_anything_is_asked() -> None:
     with pytest.raises(ConfigError, match="moverscore is left out"):
         prepare_method("moverscore", CHECKLIST, None)
     assert "moverscore" not in METHODS
+
+
+def test_the_holistic_prompt_can_be_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "rate.md"
+    file.write_text('+++\nsource = "mine"\nreply = "json"\n+++\n## user\nMy own words. $example JSON: $rating')
+    rater = Rater()
+    values(tmp_path / "s.db", "holistic", rater, method_options=MethodOptions(prompts={"rate": file}))
+    assert all(request.messages[0].content.startswith("My own words.") for request in rater.asked)
+
+
+def test_the_ratings_of_repeats_are_averaged(tmp_path: Path) -> None:
+    scores = iter([1, 4])
+    model = Scripted.from_function(
+        lambda _: json.dumps({"explanation": "So.", "score": next(scores)}), "scripted/turns"
+    )
+    checklist = replace(CHECKLIST, dimensions={"content": Dimension(scale=(1, 5))}, questions=())
+    options = RunOptions(repeats=2)
+    with evaluate(ROWS[:1], checklist, judge=model, method="holistic", store=tmp_path / "s.db", options=options) as run:
+        ((_, score),) = run.scores()
+    # (0 + .75) / 2 = .375; .375 · 4 + 1 = 2.5
+    assert (score["content"].value, score["content"].scaled) == (0.375, 2.5)

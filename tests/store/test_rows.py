@@ -57,3 +57,9 @@ def test_an_empty_explanation_is_not_a_missing_one() -> None:
         verdict = Verdict(answer="no", explanation=explanation)
         row = VerdictRow(example_id="e", question_id="q", dimension="d", verdict=verdict)
         assert there_and_back(row).verdict.explanation == explanation
+
+
+@pytest.mark.parametrize("rating", [0.0, 0.1, -3.25])
+def test_a_rating_comes_back_exactly(rating: float) -> None:
+    row = VerdictRow(example_id="a", question_id="q", dimension="d", verdict=Verdict(answer=None, rating=rating))
+    assert there_and_back(row) == row

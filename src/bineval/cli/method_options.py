@@ -1,6 +1,6 @@
 """Options that say by which method a run is made, and the values that they make."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +24,8 @@ _ANSWERS_ONLY = (
     "kind", "mode", "evidence", "min_mass", "max_questions", "calibration", "contrast", "explain", "strong",
 )  # fmt: skip
 _RATINGS = ("geval", "holistic")
+# What a model that writes heeds, and geval, which has its own temperature and asks for one number, does not.
+_WRITING_ONLY = ("temperature", "max_reply_tokens")
 
 
 _section = section("Methods to compare with (--method)")
@@ -100,14 +102,26 @@ def method_plan(values: Mapping[str, Any]) -> "tuple[JudgePlan | None, MethodOpt
     prompts, taken = prompts_of(values["prompts"]), PROMPTS_OF.get(method, ())
     options = method_options_of(values, {name: path for name, path in prompts.items() if name in taken})
     if is_metric:
-        refuse(values, ("judges",), f"a method that asks a model, and {method} computes its number")
+        unheeded = ("judges", *_ANSWERS_ONLY, *_WRITING_ONLY, "seed")
+        refuse(values, unheeded, f"a method that asks a model, and {method} computes its number")
+        _refuse_prompts(method, prompts, taken)
         return None, options
     if not values["judges"]:
         raise click.UsageError(f"--method {method} needs a --judge")
     if method in _RATINGS:
         refuse(values, _ANSWERS_ONLY, f"a judge that says yes or no, and {method} asks for a rating")
+        _refuse_prompts(method, prompts, taken)
+    if method == "geval":
+        refuse(values, _WRITING_ONLY, "a judge that explains, and geval asks for one number")
     rest = tuple(pair for pair in values["prompts"] if pair.partition("=")[0] not in taken)
     return plan_of({**values, "prompts": rest}), options
+
+
+def _refuse_prompts(method: str, prompts: Mapping[str, Path], known: Sequence[str]) -> None:
+    """Refuses prompt files that the method does not read."""
+    if unknown := sorted(prompts.keys() - set(known)):
+        problem = f"{method} has no prompt {unknown[0]!r}; it has {', '.join(known) or 'none at all'}"
+        raise click.BadParameter(problem, param_hint="--prompt")
 
 
 def checklist_option(command: _Command) -> _Command:

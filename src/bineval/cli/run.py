@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from bineval.judging.forecast import Forecast
     from bineval.judging.job import Job
     from bineval.judging.runs import Run
-    from bineval.models.cache import ReplyCache
     from bineval.store.database import Store
 
 EXIT_UNANSWERED = 4
@@ -87,6 +86,8 @@ def run(
     if dry_run:
         # Where there is no store yet, an empty one in memory: a dry run leaves no file behind.
         with Store(place if is_there(place) else "sqlite://") as database:
+            if values["method"] in STEPS_FIRST:
+                job = job_with(StoredReplies(database), only_kept=True)
             _show_forecast(job, database, name, values, as_json=as_json)
         return
     with Store(place) as database:
@@ -128,7 +129,7 @@ def _show_command(name: str, store: str | None) -> list[str]:
     return ["bineval", "show", name, *(["--store", store] if store else [])]
 
 
-def _job_maker(data: Path, checklist: Path | None, values: dict[str, Any]) -> "Callable[[ReplyCache | None], Job]":
+def _job_maker(data: Path, checklist: Path | None, values: dict[str, Any]) -> "Callable[..., Job]":
     """Reads and checks all that the values name; what it returns makes the run ready, without a call if given None."""
     from bineval.io.examples import read_examples
     from bineval.judging.job import RunOptions
@@ -155,6 +156,7 @@ def _show_forecast(job: "Job", database: "Store", name: str | None, values: dict
 
     from bineval.judging.composite_plans import CascadePlan
     from bineval.methods.catalog import STEPS_FIRST
+    from bineval.methods.geval import has_steps
 
     forecast = job.forecast(database, name)
     strong = None
@@ -169,7 +171,7 @@ def _show_forecast(job: "Job", database: "Store", name: str | None, values: dict
         say(f"on top, if the strong judge is asked about all of them: {_forecast_words(strong)}")
     if n_explained:
         say(f"on top, explanations: at most {counted(n_explained, 'call')}")
-    if values["method"] in STEPS_FIRST:
+    if values["method"] in STEPS_FIRST and not has_steps(job.checklist):
         say(f"before that, {counted(len(job.checklist.questions), 'call')} to write the evaluation steps")
     if forecast.cost_usd is None:
         say("to know the cost, give --price INPUT,OUTPUT in US dollars per million tokens")

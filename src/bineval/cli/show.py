@@ -83,7 +83,7 @@ def _choose(run: "Run", example_id: str | None) -> "tuple[Example, dict[str, Sco
 
 def _lowest_first(value: float | None) -> float:
     # An example without a score has nothing to show: it comes last.
-    return 2.0 if value is None else value
+    return float("inf") if value is None else value
 
 
 def _print_example(
@@ -122,7 +122,7 @@ def _print_question(question: "Question", rows: "list[VerdictRow]", screen: "Con
         # A cascade's verdict is that of one of its judges; a single judge stands in the first line of all.
         by = "" if verdict.judge in ("", run.judge) else f" by {verdict.judge}"
         repeat = f" (repeat {row.repeat})" if repeated else ""
-        style = {"yes": "green", "no": "bold red"}.get(verdict.answer or "", "yellow")
+        style = {"yes": "green", "no": "bold red"}.get(verdict.answer or "", "" if verdict.reason is None else "yellow")
         indent = 2 if row.unit is None else 5
         _print(screen, f"{_answer(verdict)}{by}{repeat}", style=style, indent=indent)
         _print_grounds(verdict, screen, indent)
@@ -133,7 +133,8 @@ def _print_grounds(verdict: "Verdict", screen: "Console", indent: int) -> None:
     if verdict.raw_probability is not None:
         _print(screen, f"before calibration: P(yes) {_probability(verdict.raw_probability)}", indent=indent)
     if verdict.outside_mass is not None and verdict.outside_mass >= _MUCH_OUTSIDE:
-        words = f"neither yes nor no: {_probability(verdict.outside_mass)} of the probability"
+        other = "neither yes nor no" if verdict.rating is None else "no number of the scale"
+        words = f"{other}: {_probability(verdict.outside_mass)} of the probability"
         _print(screen, words, indent=indent)
     if verdict.disputed:
         _print(screen, "disputed: the explanation, asked for afterwards, disagrees", style="yellow", indent=indent)

@@ -40,6 +40,8 @@ def evaluation_steps(
         "high": str(scale.high),
     }
     draft = drafter.draft("evaluation_steps", values, steps_form(), lambda entries: [])
-    if not draft.entries:
+    steps = [_MARK.sub("", entry.step) for entry in draft.entries]
+    # A number alone is no step.
+    if not (steps := [step for step in steps if step]):
         raise ModelError(f"no evaluation step could be read for dimension {name}", model=model.name)
-    return tuple(_MARK.sub("", entry.step) for entry in draft.entries)
+    return tuple(steps)

@@ -11,7 +11,7 @@ from pathlib import Path
 from bineval.errors import ConfigError
 from bineval.hashing import Json
 from bineval.judging.base import ModelJudge
-from bineval.judging.one_token import lack_of_logprobs, one_token_verdicts
+from bineval.judging.one_token import LogprobCheck, one_token_verdicts
 from bineval.judging.probability import AnswerMass, answer_mass, verdict_at
 from bineval.judging.rendering import example_text, question_text
 from bineval.models.base import Model
@@ -68,7 +68,7 @@ class LogprobJudge(ModelJudge):
         self.logprob = settings or LogprobSettings()
         path = self.logprob.prompts.get(_PROMPT)
         self._prompt = load_prompt(_PROMPT, path=path, variables=_VARIABLES, required=_REQUIRED)
-        self._has_seen_logprobs = False
+        self._check = LogprobCheck(model.name, ", so there is no P(yes): use --kind chat")
 
     @property
     def settings(self) -> Mapping[str, Json]:
@@ -115,13 +115,8 @@ class LogprobJudge(ModelJudge):
         ]
 
     def _verdict(self, question: Question, reply: Reply) -> Verdict:
-        if lack := lack_of_logprobs(reply):
-            if not self._has_seen_logprobs:
-                problem = f"{self.name} gave no log probabilities {lack}, so there is no P(yes): use --kind chat"
-                raise ConfigError(problem)
-            problem = f"the reply {reply.text!r} has no log probabilities {lack}"
-            return Verdict(answer=None, reason="unparsed", explanation=problem)
-        self._has_seen_logprobs = self._has_seen_logprobs or bool(reply.logprobs)
+        if (problem := self._check.problem_of(reply)) is not None:
+            return problem
         words = (_YES, _NO, _SKIP) if question.may_not_apply else (_YES, _NO)
         return self._read(question, reply, answer_mass(reply.logprobs or (), words))
 

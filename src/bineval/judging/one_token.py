@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from bineval.errors import ModelBusyError, ModelError
+from bineval.errors import ConfigError, ModelBusyError, ModelError
 from bineval.judging.talk import Talk, refusal_in, replies_together
 from bineval.models.base import Model
 from bineval.types import Question, Reply, Request, Verdict
@@ -30,7 +30,35 @@ def one_token_verdicts(
     return [_verdict(model, *item, read) for item in zip(questions, requests, replies, strict=True)]
 
 
-def lack_of_logprobs(reply: Reply) -> str | None:
+class LogprobCheck:
+    """Ends the run of a model that gives no log probabilities; after one that had them, a single reply may lack them.
+
+    Args:
+        name: Name of the model.
+        advice: What to do about a model without them.
+    """
+
+    def __init__(self, name: str, advice: str) -> None:
+        self._name, self._advice = name, advice
+        self._has_seen_some = False
+
+    def problem_of(self, reply: Reply) -> Verdict | None:
+        """The verdict of a reply that lacks log probabilities; None for one that has them.
+
+        Raises:
+            ConfigError: No reply had any so far.
+        """
+        lack = _lack_of_logprobs(reply)
+        if lack is None:
+            self._has_seen_some = self._has_seen_some or bool(reply.logprobs)
+            return None
+        if not self._has_seen_some:
+            raise ConfigError(f"{self._name} gave no log probabilities {lack}{self._advice}")
+        problem = f"the reply {reply.text!r} has no log probabilities {lack}"
+        return Verdict(answer=None, reason="unparsed", explanation=problem)
+
+
+def _lack_of_logprobs(reply: Reply) -> str | None:
     """What a reply that says something lacks to give probabilities; None when it lacks nothing."""
     if reply.logprobs is None or (reply.text and not reply.logprobs):
         return "with its reply"

@@ -7,7 +7,7 @@ from pathlib import Path
 from bineval.errors import ConfigError, ModelBusyError, ModelError
 from bineval.hashing import Json
 from bineval.judging.base import ModelJudge
-from bineval.judging.one_token import lack_of_logprobs, one_token_verdicts
+from bineval.judging.one_token import LogprobCheck, one_token_verdicts
 from bineval.judging.probability import answer_mass
 from bineval.judging.rating_form import number_in
 from bineval.judging.rating_scale import RatingScale
@@ -104,9 +104,10 @@ class WeightedRatingJudge(_RatingJudge):
             if scale.low < 0 or scale.high > 9:
                 raise ConfigError(
                     f"dimension {name}: probabilities are read of one digit, and its scale is "
-                    f"{scale.low} to {scale.high}: use a scale within 0 to 9"
+                    f"{scale.low} to {scale.high}: use a scale within 0 to 9, or --samples 20"
                 )
         super().__init__(model, task=task, scales=scales, settings=settings)
+        self._check = LogprobCheck(model.name, ": give --samples 20 to sample ratings")
 
     @property
     def settings(self) -> Mapping[str, Json]:
@@ -134,16 +135,15 @@ class WeightedRatingJudge(_RatingJudge):
         return [replace(self._request(shown, question), top_logprobs=n_top, repeat=repeat) for question in questions]
 
     def _read(self, question: Question, reply: Reply) -> Verdict:
-        if lack := lack_of_logprobs(reply):
-            raise ConfigError(f"{self.name} gave no log probabilities {lack}: give --samples 20 to sample ratings")
+        if (problem := self._check.problem_of(reply)) is not None:
+            return problem
         scale = self.scales[question.dimension]
         mass = answer_mass(reply.logprobs or (), [str(number) for number in scale.numbers()])
         total = sum(mass.masses.values()) if mass else 0.0
         if mass is None or total == 0 or total < self.rate.min_mass:
-            problem = f"the numbers of the scale have probability {total:.3f} only: the reply began with {reply.text!r}"
-            return Verdict(
-                answer=None, reason="unparsed", explanation=problem, outside_mass=mass.outside if mass else None
-            )
+            said = f"the numbers of the scale have probability {total:.3f} only: the reply began with {reply.text!r}"
+            outside = mass.outside if mass else None
+            return Verdict(answer=None, reason="unparsed", explanation=said, outside_mass=outside)
         shares = {int(word): share / total for word, share in mass.masses.items()}
         return Verdict(
             answer=None,
@@ -207,6 +207,8 @@ class SampledRatingJudge(_RatingJudge):
                 numbers.append(number)
             elif refusal := refusal_in(reply):
                 problems.append(("refused", refusal))
+            elif reply.finish_reason == "length":
+                problems.append(("truncated", f"the reply {reply.text!r} was cut off and is no number of the scale"))
             else:
                 problems.append(("unparsed", f"the reply {reply.text!r} is no number of the scale"))
         reason, problem = problems[0] if problems else ("unparsed", "")

@@ -84,7 +84,7 @@ def _settle(items: list[dict[str, Json]], scale: RatingScale) -> Parsed | str:
     """Returns the one score that `items` agree on, or what is wrong."""
     if not items:
         return 'the reply has no JSON object with a "score"'
-    said = [next(item[key] for key in _KEYS if key in item) for item in items]
+    said = [item[key] for item in items for key in _KEYS if key in item]
     numbers = {_number(value) for value in said}
     if len(numbers) > 1:
         return "the reply has scores that disagree"

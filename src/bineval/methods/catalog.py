@@ -13,11 +13,11 @@ from bineval.judging.rating_form import RatingForm
 from bineval.methods.boolean import boolean_checklist
 from bineval.methods.dimension_questions import described, one_question_each
 from bineval.methods.factscore import FACTSCORE_PROMPTS, FactscorePlan, FactscoreSettings
-from bineval.methods.geval import GEvalPlan, geval_checklist, write_steps
+from bineval.methods.geval import GEvalPlan, StepsNotKeptError, geval_checklist, write_steps
 from bineval.methods.holistic import HolisticPlan, holistic_checklist
 from bineval.methods.metrics.catalog import LEFT_OUT, METRICS, metric_plan
 from bineval.models.base import Model
-from bineval.types import Checklist, Dimension, Example, Scale
+from bineval.types import OVERALL, Checklist, Dimension, Example, Scale
 
 MODEL_METHODS = ("binary", "boolean", "geval", "holistic", "factscore")
 """Methods that ask a model; the others are metrics, computed without one."""
@@ -76,8 +76,8 @@ def prepare_method(
         checklist: Questions of the binary method; the others take its task, dimensions and scales.
         plan: The judge; None for a metric.
         options: What single methods need.
-        wrap: Puts cache and budget around the model that writes evaluation steps first; None makes no call, and puts a
-            placeholder where the steps would stand, for a forecast.
+        wrap: Puts cache and budget around the model that writes evaluation steps first. None makes no call, and puts a
+            placeholder where the steps would stand, for a forecast; so does a model that may not be called.
 
     Raises:
         UnknownNameError: There is no such method.
@@ -110,9 +110,9 @@ def prepare_method(
         case "geval":
             return _geval(checklist, single, options, wrap)
         case "holistic":
-            return Prepared(
-                holistic_checklist(checklist), HolisticPlan(model=single.model, settings=single.options.chat)
-            )
+            chat = single.options.chat
+            chat = replace(chat, prompts={**chat.prompts, **options.prompts})
+            return Prepared(holistic_checklist(checklist), HolisticPlan(model=single.model, settings=chat))
         case _:
             asked = one_question_each(checklist, method=method, asks="rating", text=described)
             facts = FactscoreSettings(gamma=options.gamma, seed=single.options.chat.seed, prompts=options.prompts)
@@ -125,9 +125,10 @@ def dimensions_checklist(
     """A checklist without questions, whose dimensions are those that people rated the examples on.
 
     Raises:
-        ConfigError: No example has a human label.
+        ConfigError: No example has a human label of a dimension; "overall" is none.
     """
-    names = dict.fromkeys(dimension for example in examples for dimension in example.human)
+    # Every run has an overall score besides those of its dimensions.
+    names = dict.fromkeys(dimension for example in examples for dimension in example.human if dimension != OVERALL)
     if not names:
         raise ConfigError(
             f"{name}: no example has human labels, which would name the dimensions: give a --checklist that does"
@@ -149,7 +150,10 @@ def _geval(
     if options.n_samples is not None:
         rate = replace(rate, n_samples=options.n_samples)
     write = GenerateSettings(seed=judge.options.chat.seed, prompts=_named(options.prompts, STEPS_PROMPTS))
-    steps = write_steps(checklist, wrap(judge.model), settings=write) if wrap else None
+    try:
+        steps = write_steps(checklist, wrap(judge.model), settings=write) if wrap else None
+    except StepsNotKeptError:
+        steps = None
     sampled = None if options.n_samples is None else True
     return Prepared(geval_checklist(checklist, steps), GEvalPlan(model=judge.model, sampled=sampled, settings=rate))
 

@@ -17,6 +17,7 @@ from bineval.judging.plans import JudgePlan, SingleJudge
 from bineval.judging.runner import ProgressCallback
 from bineval.judging.runs import Run
 from bineval.methods.catalog import STEPS_FIRST, MethodOptions, dimensions_checklist, prepare_method
+from bineval.methods.geval import OnlyKept
 from bineval.models.base import Model
 from bineval.models.cache import ReplyCache
 from bineval.models.catalog import open_model
@@ -119,26 +120,32 @@ def job_for(
     method: str = "binary",
     method_options: MethodOptions | None = None,
     options: RunOptions | None = None,
+    only_kept: bool = False,
 ) -> Job:
     """Makes the run of `method` on `examples` ready.
 
     Args:
         examples: What is judged.
         checklist: Questions, or the dimensions of methods other than "binary"; None for those of the human labels.
-        replies: Keeps the calls that a method makes before its run; None makes no such call, for a forecast.
+        replies: Keeps the replies to the calls that a method makes before its run; None makes no such call.
         source: Name of the data.
         plan: The judge; None for a metric.
         method: How the dimensions are judged.
         method_options: What single methods need.
         options: Repeats, limit, call options.
+        only_kept: Whether to make no such call, and only take from `replies` what is kept there, for a forecast.
     """
     options = options or RunOptions()
+
+    def wrap(model: Model) -> Model:
+        return stack(OnlyKept(model) if only_kept else model, options.policy, replies=replies)
+
     prepared = prepare_method(
         method,
         checklist_for(checklist, examples, source=source, method=method),
         plan,
         options=method_options,
-        wrap=None if replies is None else lambda model: stack(model, options.policy, replies=replies),
+        wrap=None if replies is None else wrap,
     )
     return Job(source=source, examples=examples, checklist=prepared.checklist, plan=prepared.plan, options=options)
 

@@ -5,9 +5,10 @@ Without log probabilities the score is the mean of 20 samples at temperature 1. 
 number as 0; here it is left out and counted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bineval.errors import ModelError
 from bineval.generation.drafting import GenerateSettings
 from bineval.generation.evaluation_steps import evaluation_steps
 from bineval.judging.base import Judge
@@ -15,10 +16,30 @@ from bineval.judging.plans import Wrap
 from bineval.judging.rating import RateSettings, SampledRatingJudge, WeightedRatingJudge
 from bineval.judging.rating_scale import rating_scales
 from bineval.methods.dimension_questions import described, one_question_each
-from bineval.models.base import Model
-from bineval.types import Checklist, Dimension
+from bineval.models.base import Model, Wrapper
+from bineval.types import Checklist, Dimension, Reply, Request
 
 _UNWRITTEN = "(three to five steps, which the model writes first)"
+
+
+class StepsNotKeptError(ModelError):
+    """The reply cache does not hold the steps, and no call may be made for them."""
+
+
+class OnlyKept(Wrapper):
+    """A model that may not be called: behind a reply cache it leaves what is kept there."""
+
+    def complete(self, request: Request) -> Reply:
+        """Refuses.
+
+        Raises:
+            StepsNotKeptError: Always.
+        """
+        raise StepsNotKeptError("the evaluation steps are not written yet", model=self.name)
+
+    def complete_many(self, requests: Sequence[Request]) -> list[Reply]:
+        """Refuses as `complete` does."""
+        return [self.complete(request) for request in requests]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +85,11 @@ def geval_checklist(checklist: Checklist, steps: Mapping[str, tuple[str, ...]] |
         return "\n".join([described(name, dimension), "", "Evaluation steps:", *lines])
 
     return one_question_each(checklist, method="geval", asks="rating", text=text)
+
+
+def has_steps(checklist: Checklist) -> bool:
+    """Whether the steps stand in a checklist of `geval_checklist`, and not only the place for them."""
+    return not any(_UNWRITTEN in question.text for question in checklist.questions)
 
 
 def write_steps(
