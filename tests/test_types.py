@@ -157,6 +157,16 @@ def test_the_fingerprint_changes_with_all_that_can_change_a_verdict_or_score(cha
     assert with_questions(question()).fingerprint() != with_questions(question(**changes)).fingerprint()
 
 
+def test_whole_ends_of_a_scale_are_the_same_with_and_without_a_fraction() -> None:
+    one, other = (
+        Checklist(name="c", questions=(), scale=scale, dimensions={"d": Dimension(scale=scale)})
+        for scale in ((1, 5), (1.0, 5.0))
+    )
+    assert one.fingerprint() == other.fingerprint()
+    halves = dataclasses.replace(one, scale=(0.5, 5))
+    assert halves.to_json()["scale"] == [0.5, 5]
+
+
 def test_the_fingerprint_covers_task_and_scales_but_neither_name_nor_provenance() -> None:
     changed = [
         dataclasses.replace(FULL, task="Other."),

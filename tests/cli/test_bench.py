@@ -63,6 +63,15 @@ def test_a_larger_draw_pays_for_the_rest_only(folder: Folder) -> None:
         assert len(folder.calls()) == n_calls
 
 
+def test_a_cap_is_that_of_all_methods_together_over_all_sittings(folder: Folder) -> None:
+    for _ in range(2):
+        done = folder.bineval(*ARGUMENTS, *METHODS, "--max-calls", "130")  # 18 x 7 = 126, then 18
+        assert done.code == 5, done.err
+        assert "used so far: 130 calls" in done.err
+        assert len(folder.calls()) == 130
+    assert folder.bineval(*ARGUMENTS, *METHODS, "--max-calls", str(18 * 8)).code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -34,6 +34,26 @@ def test_a_holistic_run_is_shown_and_exported_like_any_other(folder: Folder) -> 
     assert exported[1].startswith("h,a,content,content,,0,0.75,,,So it is.")
 
 
+def test_the_calls_that_write_the_steps_count_against_the_cap(folder: Folder) -> None:
+    folder.write("rates.py", JUDGE.replace('json.dumps({"explanation": "So it is.", "score": 4})', '"4"'))
+    ran = folder.bineval(
+        "run", "data.jsonl", "--checklist", "checklist.yaml", "--judge", "scripted/rates.py",
+        "--method", "geval", "--samples", "2", "--max-calls", "5",
+    )  # fmt: skip
+    assert ran.code == 5, ran.err
+    # 2 dimensions: 2 calls for their steps; 3 are left for samples.
+    assert "used so far: 5 calls" in ran.err
+
+
+def test_ratings_that_are_missing_are_not_said_to_be_neither_yes_nor_no(folder: Folder) -> None:
+    folder.write("mute.py", "def reply(request):\n    return 'I would rather not.'\n")
+    ran = folder.bineval(
+        "run", "data.jsonl", "--checklist", "checklist.yaml", "--judge", "scripted/mute.py", "--method", "holistic"
+    )
+    assert ran.code == 4
+    assert "they count as no rating, and not as a low one" in " ".join(ran.err.split())
+
+
 def test_a_dry_run_says_that_steps_are_written_first_and_makes_no_call(folder: Folder) -> None:
     ran = folder.bineval(
         "run", "data.jsonl", "--checklist", "checklist.yaml", "--judge", "scripted/rater.py",

@@ -14,8 +14,10 @@ def steps(replies: Replies, task: str | None = "Describe the sky.") -> tuple[str
 
 
 def test_steps_are_asked_for_with_task_dimension_and_scale_and_lose_their_numbers() -> None:
-    replies = Replies('{"steps": [{"step": "1. Read."}, {"step": "Step 2: Compare."}, {"step": "3."}]}')
-    assert steps(replies) == ("Read.", "Compare.")
+    replies = Replies(
+        '{"steps": [{"step": "1. Read."}, {"step": "Step 2: Compare."}, {"step": "3."}, {"step": "10.5 is too long."}]}'
+    )
+    assert steps(replies) == ("Read.", "Compare.", "10.5 is too long.")
     (asked,) = replies.users
     assert "<<<BEGIN TASK>>>\nDescribe the sky." in asked
     assert "The text says what the sky looks like" in asked

@@ -16,7 +16,7 @@ from bineval.judging.chat import ChatJudge, ChatSettings, Mode
 from bineval.judging.runner import Progress, execute, is_unanswered, pending_tasks
 from bineval.judging.units import Units
 from bineval.models.base import Model
-from bineval.models.budget import Budget, Budgeted, Ledger
+from bineval.models.budget import Budget, Budgeted
 from bineval.models.cache import Cached
 from bineval.models.scripted import Scripted
 from bineval.store.database import Store
@@ -24,6 +24,7 @@ from bineval.store.replies import StoredReplies
 from bineval.store.runs import Settled, StoredRun, begin_run, find_run
 from bineval.types import Checklist, Example, Question, Request, Usage, Verdict, VerdictRow
 from support.asking import CHECKLIST, Replies, answer, answers, deciding, interrupt
+from support.budgets import spent_ledger
 
 EXAMPLES = [Example(id=f"e{i}", output=f"text {i}") for i in range(6)]
 MODES: list[Mode] = ["independent", "dimension", "all"]
@@ -55,7 +56,7 @@ class Bench:
         run = self.run(name, checklist)
         replies = StoredReplies(self.store, run_id=run.id, uncounted=run.uncounted_replies())
         if budget is not None:
-            model = Budgeted(model, Ledger(budget, spent=run.usage()))
+            model = Budgeted(model, spent_ledger(budget, run.usage()))
         judge = ChatJudge(Cached(model, replies), task=None, settings=ChatSettings(mode=mode))
         tell = on_progress or self.progress.append
         execute(run, examples, judge, repeats=repeats, n_threads=n_threads, on_progress=tell)

@@ -90,6 +90,14 @@ def test_geval_follows_steps_that_are_written_once_and_kept_with_the_run(tmp_pat
     ]
 
 
+def test_steps_are_not_paid_for_where_the_judge_cannot_rate_on_the_scale(tmp_path: Path) -> None:
+    rater = Rater()
+    wide = replace(CHECKLIST, dimensions={name: Dimension(scale=(0, 10)) for name in CHECKLIST.dimensions})
+    with pytest.raises(ConfigError, match="its scale is 0 to 10"):
+        evaluate(ROWS, wide, judge=rater.model, method="geval", store=tmp_path / "s.db")
+    assert rater.asked == []
+
+
 def test_geval_samples_where_there_are_no_log_probabilities_or_where_it_is_told_to() -> None:
     plain = Rater().model
     silent = Rater().model

@@ -10,6 +10,7 @@ from bineval.models.budget import Budget, Budgeted, Ledger
 from bineval.models.retry import Retrying
 from bineval.models.scripted import Scripted
 from bineval.types import Message, Price, Reply, Request, Usage
+from support.budgets import spent_ledger
 from support.threads import PATIENCE_S, Together
 
 # 160 characters are 40 tokens for the scripted model; with 100 for the reply, a call reserves 140 tokens and uses 60.
@@ -116,14 +117,23 @@ def test_failed_tries_count_as_calls_without_tokens() -> None:
     assert server.n_calls == 3
 
 
+def test_earlier_sittings_of_one_piece_of_work_are_counted_once() -> None:
+    server = Server()
+    ledger = spent_ledger(Budget(max_calls=10), Usage(calls=3))
+    ledger.book_earlier("run", Usage(calls=3))  # the same run again, in the same sitting
+    ledger.book_earlier("other run", Usage(calls=5))
+    spend(Budgeted(server.model(), ledger))
+    assert server.n_calls == 10 - 3 - 5
+
+
 def test_what_earlier_sittings_used_counts() -> None:
     earlier = Usage(input_tokens=500, output_tokens=220, calls=8)
     calls, tokens, cost = Server(), Server(), Server()
-    spend(Budgeted(calls.model(), Ledger(Budget(max_calls=10), spent=earlier)))
-    spend(Budgeted(tokens.model(), Ledger(Budget(max_tokens=1000), spent=earlier)))
+    spend(Budgeted(calls.model(), spent_ledger(Budget(max_calls=10), earlier)))
+    spend(Budgeted(tokens.model(), spent_ledger(Budget(max_tokens=1000), earlier)))
     price = Price(input_usd=1000.0, output_usd=0.0)
     paid = replace(earlier, cost_usd=price.of(earlier))
-    spend(Budgeted(cost.model(price), Ledger(Budget(max_cost_usd=0.6), spent=paid)))
+    spend(Budgeted(cost.model(price), spent_ledger(Budget(max_cost_usd=0.6), paid)))
     # Calls: 10 - 8. Tokens: 720 + 60 n + 140 <= 1000 up to n = 2, so 3. Cost: 0.5 + 0.04 n + 0.04 <= 0.6 up to 1, so 2.
     assert (calls.n_calls, tokens.n_calls, cost.n_calls) == (2, 3, 2)
 

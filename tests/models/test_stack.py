@@ -5,7 +5,7 @@ import pytest
 
 from bineval.errors import BudgetExceeded, ConfigError, ModelBusyError
 from bineval.models.base import Model, Wrapper
-from bineval.models.budget import Budget, Budgeted, Ledger
+from bineval.models.budget import Budget, Budgeted
 from bineval.models.cache import Cached
 from bineval.models.limits import Limited, Limits
 from bineval.models.retry import Retrying
@@ -14,6 +14,7 @@ from bineval.models.stack import CallPolicy, stack
 from bineval.store.database import Store
 from bineval.store.replies import StoredReplies
 from bineval.types import Message, Request, Usage
+from support.budgets import spent_ledger
 
 
 @pytest.fixture
@@ -84,7 +85,7 @@ def test_every_try_counts_and_slows_down_and_is_told(replies: StoredReplies) -> 
 
 
 def test_what_earlier_sittings_used_is_passed_on(replies: StoredReplies) -> None:
-    ledger = Ledger(Budget(max_calls=3), spent=Usage(calls=3))
+    ledger = spent_ledger(Budget(max_calls=3), Usage(calls=3))
     whole = stack(Scripted.from_function(lambda request: "yes"), replies=replies, ledger=ledger)
     with pytest.raises(BudgetExceeded):
         whole.complete(request())

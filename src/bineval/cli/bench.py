@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from bineval.judging.job import Job
     from bineval.judging.runs import Run
+    from bineval.models.base import Model
+    from bineval.models.budget import Ledger
+    from bineval.models.stack import CallPolicy
     from bineval.store.database import Store
     from bineval.suites.base import Suite
     from bineval.suites.report import BenchReport
@@ -79,6 +82,7 @@ def bench(name: str, output: Path | None, store: str | None, as_json: bool, **va
     printed beside and marked; whether decomposing into questions helped is said by a paired interval.
     """
     from bineval.cli.progress import RunProgress
+    from bineval.models.budget import Ledger
     from bineval.store.database import Store
     from bineval.suites.catalog import find_suite
     from bineval.suites.loading import load_suite
@@ -96,8 +100,10 @@ def bench(name: str, output: Path | None, store: str | None, as_json: bool, **va
     )
     with Store(store_place(store)) as database:
         with RunProgress() as progress:
-            jobs = _jobs(suite, examples, values, database, progress.notice)
-            runs = run_methods(jobs, database, progress)
+            policy = policy_of(values, notice=progress.notice)
+            ledger = Ledger(policy.budget)
+            jobs = _jobs(suite, examples, values, policy, database, ledger)
+            runs = run_methods(jobs, database, progress, ledger=ledger)
         judged = next((job.plan.name for job in jobs.values() if job.plan.models()), None)
         report = bench_report(suite, runs, judge=judged, seed=values["draw_seed"])
         _show(report, runs, output, as_json=as_json)
@@ -107,14 +113,16 @@ def _jobs(
     suite: "Suite",
     examples: "Sequence[Example]",
     values: dict[str, Any],
+    policy: "CallPolicy",
     database: "Store",
-    notice: "Callable[[str], None]",
+    ledger: "Ledger",
 ) -> "dict[str, Job]":
     from bineval.cli.judge_options import plan_of
     from bineval.cli.method_options import method_options_of
     from bineval.judging.job import RunOptions
     from bineval.methods.catalog import MODEL_METHODS
     from bineval.methods.evaluate import job_for
+    from bineval.models.stack import stack
     from bineval.store.replies import StoredReplies
 
     methods = values["methods"] or _USUAL_METHODS
@@ -123,30 +131,30 @@ def _jobs(
     if asks_a_model and not values["judges"]:
         raise click.UsageError("these methods need a --judge")
     plan = plan_of(values) if asks_a_model else None
-    checklist = _checklist(suite, values, database)
+    replies = StoredReplies(database)
+    checklist = _checklist(suite, values, lambda model: stack(model, policy, replies=replies, ledger=ledger))
     return {
         method: job_for(
             examples,
             checklist,
-            StoredReplies(database),
+            replies,
             source=suite.name,
             plan=plan,
             method=method,
             method_options=options,
-            options=RunOptions(repeats=values["repeats"], policy=policy_of(values, notice=notice)),
+            options=RunOptions(repeats=values["repeats"], policy=policy),
+            ledger=ledger,
         )
         for method in dict.fromkeys(methods)
     }
 
 
-def _checklist(suite: "Suite", values: dict[str, Any], database: "Store") -> "Checklist":
+def _checklist(suite: "Suite", values: dict[str, Any], wrap: "Callable[[Model], Model]") -> "Checklist":
     """The questions: of a file, made by a model, or those that bineval brings."""
     from bineval.generation.decompose import decompose
     from bineval.generation.drafting import GenerateSettings
     from bineval.io.checklists import load_checklist
     from bineval.models.catalog import open_model
-    from bineval.models.stack import stack
-    from bineval.store.replies import StoredReplies
 
     if values["checklist"] is not None and values["generate"] is not None:
         raise click.UsageError("--checklist and --generate exclude each other")
@@ -155,8 +163,7 @@ def _checklist(suite: "Suite", values: dict[str, Any], database: "Store") -> "Ch
     own = suite.checklist()
     if values["generate"] is None:
         return own
-    model = open_model(values["generate"], model_options_of(values))
-    writer = stack(model, policy_of(values, notice=say), replies=StoredReplies(database))
+    writer = wrap(open_model(values["generate"], model_options_of(values)))
     settings = GenerateSettings(on_step=say)
     return decompose(own.task or suite.title, writer, name=own.name, dimensions=own.dimensions, settings=settings)
 

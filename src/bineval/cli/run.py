@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bineval.judging.forecast import Forecast
     from bineval.judging.job import Job
     from bineval.judging.runs import Run
+    from bineval.models.budget import Ledger
     from bineval.store.database import Store
 
 EXIT_UNANSWERED = 4
@@ -75,6 +76,7 @@ def run(
     Exit codes: 0 finished, 1 error, 4 unanswered beyond --max-unanswered, 5 budget reached, 130 interrupted.
     """
     from bineval.methods.catalog import STEPS_FIRST
+    from bineval.models.budget import Ledger
     from bineval.store.database import Store
     from bineval.store.replies import StoredReplies
 
@@ -91,9 +93,10 @@ def run(
             _show_forecast(job, database, name, values, as_json=as_json)
         return
     with Store(place) as database:
+        ledger = Ledger(job.options.policy.budget)
         if values["method"] in STEPS_FIRST:
-            job = job_with(StoredReplies(database))
-        finished = execute_with_progress(job, database, name)
+            job = job_with(StoredReplies(database), ledger=ledger)
+        finished = execute_with_progress(job, database, name, ledger=ledger)
         _report(finished, as_json=as_json)
         say(f"\nTo open an example: {shlex.join(_show_command(finished.name, store))}")
         share, most = finished.status().unanswered_share, values["max_unanswered"]
@@ -102,7 +105,7 @@ def run(
             click.get_current_context().exit(EXIT_UNANSWERED)
 
 
-def execute_with_progress(job: "Job", database: "Store", name: str | None) -> "Run":
+def execute_with_progress(job: "Job", database: "Store", name: str | None, *, ledger: "Ledger | None" = None) -> "Run":
     """Runs a job and shows its progress on stderr."""
     from dataclasses import replace
 
@@ -111,7 +114,8 @@ def execute_with_progress(job: "Job", database: "Store", name: str | None) -> "R
 
     with RunProgress() as progress:
         policy = replace(job.options.policy, notice=progress.notice)
-        return Run(replace(job, options=replace(job.options, policy=policy)).execute(database, name, progress))
+        told = replace(job, options=replace(job.options, policy=policy))
+        return Run(told.execute(database, name, progress, ledger=ledger))
 
 
 def _report(finished: "Run", *, as_json: bool) -> None:

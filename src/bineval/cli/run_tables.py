@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bineval.diagnose import QuestionFacts
     from bineval.judging.runs import Run
     from bineval.judging.summary import SummaryRow
-    from bineval.types import Usage
+    from bineval.types import Checklist, Usage
 
 _MOST_QUESTIONS = 10
 
@@ -99,11 +99,18 @@ def _print_header(run: "Run", facts: "list[QuestionFacts]", console: "Console") 
     if (row := run.first_unanswered()) is not None:
         console.print(
             f"[bold]{status.unanswered_share:.1%} of the questions have no answer[/bold] ({_reasons(facts)}); "
-            "they count neither as yes nor as no."
+            f"{_not_counted(run.checklist)}."
         )
         console.print(
             f"for example {plain(row.example_id)}, {plain(row.question_id)}: {plain(row.verdict.explanation or '')}"
         )
+
+
+def _not_counted(checklist: "Checklist") -> str:
+    """What a question without an answer is not taken for."""
+    if all(question.asks == "rating" for question in checklist.questions):
+        return "they count as no rating, and not as a low one"
+    return "they count neither as yes nor as no"
 
 
 def _usage(usage: "Usage") -> str:

@@ -11,7 +11,7 @@ from bineval.judging.rating_scale import rating_scale
 from bineval.models.base import Model
 from bineval.types import Dimension
 
-_MARK = re.compile(r"^(?:step\s*)?\(?\d+[.):]\s*", re.IGNORECASE)
+_MARK = re.compile(r"^(?:step\s*)?\(?\d+[.):](?!\d)\s*", re.IGNORECASE)
 _NO_TASK = "(not stated)"
 
 

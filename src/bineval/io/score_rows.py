@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bineval.errors import DataError, UnknownNameError
 from bineval.hashing import Json
 from bineval.io.rows import read_rows, row_format
-from bineval.io.values import Place, Warn, clean_row
+from bineval.io.values import Place, Warn, clean_row, name_in
 from bineval.types import OVERALL, Scale
 
 
@@ -138,12 +138,10 @@ class _Reading:
 
 
 def _name(row: Mapping[str, Json], field: str, place: Place, what: str) -> str:
-    value = row.get(field)
-    if value is None or value == "":
+    name = name_in(row, field, place)
+    if name is None:
         raise place.error(f"is missing: {what}", field)
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise place.error(f"must be text, not {value!r}", field)
-    return str(value)
+    return name
 
 
 def _repeat(row: Mapping[str, Json], place: Place) -> int:

@@ -31,6 +31,20 @@ class Place:
         return DataError(problem, file=self.file, line=self.line, field=field)
 
 
+def name_in(row: Mapping[str, Json], field: str, place: Place) -> str | None:
+    """The name or id in a field of a row, a whole number as its digits; None where there is none.
+
+    Raises:
+        DataError: It is neither text nor a whole number.
+    """
+    value = row.get(field)
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise place.error(f"must be text, not {value!r}", field)
+    return str(value)
+
+
 def storable(text: str) -> str:
     """Returns `text` with U+FFFD for each NUL and each lone surrogate, which no file, database or server takes."""
     if text.isascii() and "\0" not in text:

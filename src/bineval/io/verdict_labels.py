@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bineval.errors import UnknownNameError
 from bineval.hashing import Json
 from bineval.io.rows import read_rows
-from bineval.io.values import Place, Warn
+from bineval.io.values import Place, Warn, name_in
 from bineval.types import Checklist, Example, Question
 
 _ANSWER_FIELDS = ("answer", "label", "value")
@@ -101,7 +101,7 @@ class _Reading:
     example_ids: frozenset[str]
 
     def key(self, row: Mapping[str, Json], place: Place) -> VerdictKey:
-        example_id = _name(row, "example_id", place)
+        example_id = name_in(row, "example_id", place)
         if example_id is None:
             raise place.error("is missing: the id of the example that is labeled", "example_id")
         if example_id not in self.example_ids:
@@ -110,7 +110,7 @@ class _Reading:
         return VerdictKey(example_id, question.id, _unit(row, question, place))
 
     def question(self, row: Mapping[str, Json], place: Place) -> Question:
-        question_id, dimension = _name(row, "question_id", place), _name(row, "dimension", place)
+        question_id, dimension = name_in(row, "question_id", place), name_in(row, "dimension", place)
         if question_id is not None:
             if question_id not in self.questions:
                 raise place.error(str(UnknownNameError("question", question_id, self.questions)), "question_id")
@@ -147,15 +147,6 @@ class _Reading:
         if words not in _ANSWERS:
             raise place.error(f"must be yes, no, true, false, 1 or 0, not {value!r}", names[0])
         return _ANSWERS[words]
-
-
-def _name(row: Mapping[str, Json], field: str, place: Place) -> str | None:
-    value = row.get(field)
-    if value is None or value == "":
-        return None
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise place.error(f"must be text, not {value!r}", field)
-    return str(value)
 
 
 def _unit(row: Mapping[str, Json], question: Question, place: Place) -> int | None:

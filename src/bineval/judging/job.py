@@ -75,15 +75,30 @@ class Job:
             raise ConfigError(f"checklist {self.checklist.name!r} has no question")
         self._units()  # a language that cannot be split is found before anything else is
 
-    def execute(self, store: Store, name: str | None, on_progress: ProgressCallback | None = None) -> StoredRun:
-        """Begins or resumes the run and completes it; see `evaluate` for what it raises."""
+    def execute(
+        self,
+        store: Store,
+        name: str | None,
+        on_progress: ProgressCallback | None = None,
+        *,
+        ledger: Ledger | None = None,
+    ) -> StoredRun:
+        """Begins or resumes the run and completes it; see `evaluate` for what it raises.
+
+        Args:
+            store: Keeps the run.
+            name: Name of the run; None makes one.
+            on_progress: Told after every batch of verdicts.
+            ledger: Shared with other work on the same budget; None for a budget of the run's own.
+        """
         identity = self._identity()
         run = self._begin_or_resume(store, name or self._default_name(identity), identity)
         run.claim()
         try:
             n_covered = self._extend(run)
             uncounted = run.uncounted_replies()
-            ledger = Ledger(self.options.policy.budget, spent=self._spent(run, uncounted))
+            ledger = ledger or Ledger(self.options.policy.budget)
+            ledger.book_earlier(run.name, self._spent(run, uncounted))
             wrap = self._wrapper(run, ledger, uncounted)
             try:
                 self._ask(run, n_covered, wrap, on_progress)
@@ -136,8 +151,16 @@ class Job:
         """Verdicts of the whole run, whatever its limit."""
         return self._units().count(self.examples) * self.options.repeats
 
+    def check(self) -> None:
+        """Makes sure that the judge can answer the questions; makes no call.
+
+        Raises:
+            ConfigError: It cannot, as it is set up.
+        """
+        self._judge()
+
     def cautions(self) -> list[str]:
-        """What a person should know before the run is paid for; makes no call."""
+        """What a person should know before the run is paid for; makes no call, and raises what `check` does."""
         covered = self.examples[: self.options.limit]
         return cautions(self._judge(), self.plan.models(), self._units(), covered)
 

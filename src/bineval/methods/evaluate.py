@@ -19,6 +19,7 @@ from bineval.judging.runs import Run
 from bineval.methods.catalog import STEPS_FIRST, MethodOptions, dimensions_checklist, prepare_method
 from bineval.methods.geval import OnlyKept
 from bineval.models.base import Model
+from bineval.models.budget import Ledger
 from bineval.models.cache import ReplyCache
 from bineval.models.catalog import open_model
 from bineval.models.stack import stack
@@ -65,11 +66,13 @@ def evaluate(
     """
     job_with = _job_maker(data, checklist, judge, method, method_options, options)
     job = job_with(None)  # whatever does not fit is found before there is a store
-    database = Store(default_store() if store is None else store)
+    if method in STEPS_FIRST:
+        job.check()  # and before its steps are paid for
+    database, ledger = Store(default_store() if store is None else store), Ledger(job.options.policy.budget)
     try:
         if method in STEPS_FIRST:
-            job = job_with(StoredReplies(database))
-        return Run(job.execute(database, name, on_progress))
+            job = job_with(StoredReplies(database), ledger=ledger)
+        return Run(job.execute(database, name, on_progress, ledger=ledger))
     except BaseException:
         database.close()
         raise
@@ -95,7 +98,7 @@ def _job_maker(
     method: str,
     method_options: MethodOptions | None,
     options: RunOptions | None,
-) -> Callable[[ReplyCache | None], Job]:
+) -> Callable[..., Job]:
     """Reads the data and opens the judge, once; what it returns makes the run ready, as `job_for` does."""
     options = options or RunOptions()
     return partial(
@@ -120,6 +123,7 @@ def job_for(
     method: str = "binary",
     method_options: MethodOptions | None = None,
     options: RunOptions | None = None,
+    ledger: Ledger | None = None,
     only_kept: bool = False,
 ) -> Job:
     """Makes the run of `method` on `examples` ready.
@@ -133,12 +137,13 @@ def job_for(
         method: How the dimensions are judged.
         method_options: What single methods need.
         options: Repeats, limit, call options.
+        ledger: Counts these calls; None for a budget of their own.
         only_kept: Whether to make no such call, and only take from `replies` what is kept there, for a forecast.
     """
     options = options or RunOptions()
 
     def wrap(model: Model) -> Model:
-        return stack(OnlyKept(model) if only_kept else model, options.policy, replies=replies)
+        return stack(OnlyKept(model) if only_kept else model, options.policy, replies=replies, ledger=ledger)
 
     prepared = prepare_method(
         method,

@@ -36,15 +36,30 @@ class Ledger:
 
     Args:
         budget: The caps.
-        spent: What earlier sittings of the same work used; it counts.
     """
 
-    def __init__(self, budget: Budget, *, spent: Usage | None = None) -> None:
+    def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self._spent, self._reserved = spent or Usage(), Usage()
-        self._spent_usd, self._reserved_usd = self._spent.cost_usd or 0.0, 0.0
-        self._cost_is_known = self._spent.cost_usd is not None
+        self._spent, self._reserved = Usage(), Usage()
+        self._spent_usd, self._reserved_usd = 0.0, 0.0
+        self._cost_is_known = True
+        self._booked: set[str] = set()
         self._settled = threading.Condition()
+
+    def book_earlier(self, work: str, spent: Usage) -> None:
+        """Counts what earlier sittings of a piece of the work used; each piece is booked once, when it is met first.
+
+        Args:
+            work: Name of the piece, such as a run's.
+            spent: What its earlier sittings used.
+        """
+        with self._settled:
+            if work in self._booked:
+                return
+            self._booked.add(work)
+            self._spent += spent
+            self._spent_usd += spent.cost_usd or 0.0
+            self._cost_is_known = self._cost_is_known and spent.cost_usd is not None
 
     @property
     def counts_tokens(self) -> bool:

@@ -7,12 +7,15 @@ from itertools import groupby
 from bineval.judging.job import Job
 from bineval.judging.runner import Progress, ProgressCallback
 from bineval.judging.runs import Run
+from bineval.models.budget import Ledger
 from bineval.stats.intervals import resampling_group
 from bineval.store.database import Store
 from bineval.types import Example, Usage
 
 
-def run_methods(jobs: Mapping[str, Job], store: Store, on_progress: ProgressCallback | None = None) -> dict[str, Run]:
+def run_methods(
+    jobs: Mapping[str, Job], store: Store, on_progress: ProgressCallback | None = None, *, ledger: Ledger | None = None
+) -> dict[str, Run]:
     """Completes the runs of all methods and returns them by method.
 
     A model that reads what prompts share only once reads each document once for all outputs and once for all prompts
@@ -22,6 +25,7 @@ def run_methods(jobs: Mapping[str, Job], store: Store, on_progress: ProgressCall
         jobs: By method, over the same examples; their limits are set here.
         store: Keeps the runs; finished work is never asked again.
         on_progress: Told where all methods together stand.
+        ledger: The budget of all methods together; None for a budget of each.
 
     Raises:
         ModelError, BudgetExceeded: As `Job.execute`.
@@ -31,7 +35,7 @@ def run_methods(jobs: Mapping[str, Job], store: Store, on_progress: ProgressCall
     for limit in _limits(jobs):
         for method, job in jobs.items():
             part = replace(job, options=replace(job.options, limit=limit))
-            runs[method] = Run(part.execute(store, None, together.begin(method)))
+            runs[method] = Run(part.execute(store, None, together.begin(method), ledger=ledger))
     return runs
 
 

@@ -148,11 +148,11 @@ class Checklist:
         """
         return {
             "task": self.task,
-            "scale": self.scale,
+            "scale": _scale_json(self.scale),
             **({"threshold": self.threshold} if self.threshold != USUAL_THRESHOLD else {}),
             **({"language": self.language} if self.language != USUAL_LANGUAGE else {}),
             "dimensions": {
-                name: {"scale": dimension.scale, "description": dimension.description}
+                name: {"scale": _scale_json(dimension.scale), "description": dimension.description}
                 for name, dimension in self.dimensions.items()
             },
             "questions": [
@@ -172,6 +172,11 @@ class Checklist:
                 for q in self.questions
             ],
         }
+
+
+def _scale_json(scale: Scale | None) -> list[Json] | None:
+    """The ends of a scale, whole ones without a fraction: 1 and 1.0 are the same scale."""
+    return None if scale is None else [int(end) if end == int(end) else end for end in scale]
 
 
 def checklist_from_json(name: str, value: Mapping[str, Json], *, provenance: Mapping[str, Json]) -> Checklist:
