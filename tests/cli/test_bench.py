@@ -4,6 +4,12 @@ from typing import Any
 
 import pytest
 
+import bineval
+from bineval.judging.rating_form import RatingForm
+from bineval.judging.runs import Run
+from bineval.store.database import Store
+from bineval.store.runs import run_names
+from bineval.templates import load_prompt
 from support.command_line import Folder
 
 JUDGE = """\
@@ -26,6 +32,11 @@ METHODS = ("--method", "binary", "--method", "holistic", "--method", "rouge")
 def folder(tmp_path: Path) -> Folder:
     folder = Folder(tmp_path)
     folder.write("words.py", JUDGE)
+    folder.write(
+        "wide.yaml",
+        "name: wide\ndimensions:\n  consistency:\n    scale: [0, 10]\n    questions:\n"
+        "      - id: one\n        text: Is the text right?\n",
+    )
     rows: list[dict[str, Any]] = [
         {
             "id": f"x{i}",
@@ -72,11 +83,52 @@ def test_a_cap_is_that_of_all_methods_together_over_all_sittings(folder: Folder)
     assert folder.bineval(*ARGUMENTS, *METHODS, "--max-calls", str(18 * 8)).code == 0
 
 
+def test_each_method_is_given_the_options_and_prompts_that_it_heeds(folder: Folder) -> None:
+    rate = Path(bineval.__file__).parent / "prompts" / "rate.md"
+    folder.write("rate.md", rate.read_text(encoding="utf-8").replace("## user", "Be strict.\n## user"))
+    done = folder.bineval(*ARGUMENTS, *METHODS, "--evidence", "--prompt", "rate=rate.md", "--limit", "2", "--json")
+    assert done.code == 0, done.err
+    with Store(folder.path / "bineval.db") as store:
+        found: list[Any] = [Run.open(store, name).manifest["judge"] for name in run_names(store)]
+    judges = {judge["kind"]: judge for judge in found}
+    assert judges["chat"]["evidence"] is True
+    assert judges["rating"]["evidence"] is False
+    assert (
+        judges["rating"]["prompts"]["rate"]
+        == load_prompt("rate", path=folder.path / "rate.md", variables=frozenset(RatingForm.variables["rate"])).hash
+    )
+
+
+def test_too_many_unanswered_questions_end_with_their_own_exit_code(folder: Folder) -> None:
+    folder.write("mute.py", 'def reply(request):\n    return "I would rather not."\n')
+    arguments = ("bench", "qags-xsum", "--data", "xsum.jsonl", "--judge", "scripted/mute.py", "--method", "binary")
+    done = folder.bineval(*arguments, "--method", "rouge")
+    assert done.code == 4
+    assert "100.0% of the questions have no answer, more than --max-unanswered 0" in done.err
+    assert folder.bineval(*arguments, "--method", "rouge", "--max-unanswered", "1").code == 0
+
+
+def test_the_writer_of_the_questions_is_asked_at_its_own_server(folder: Folder) -> None:
+    done = folder.bineval(
+        *ARGUMENTS, "--method", "binary", "--generate", "openai/writer",
+        "--base-url", "http://127.0.0.1:9/v1", "--generate-url", "http://127.0.0.1:1/v1", "--timeout", "1",
+        env={"OPENAI_API_KEY": "none"},
+    )  # fmt: skip
+    assert done.code == 1
+    assert "127.0.0.1:1/" in done.err
+    assert "127.0.0.1:9/" not in done.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (("bench", "sumeval"), "did you mean summeval"),
-        (("bench", "qags-xsum", "--data", "xsum.jsonl", "--method", "binary"), "need a --judge"),
+        (("bench", "qags-xsum", "--data", "xsum.jsonl", "--method", "binary"), "needs a --judge"),
+        ((*ARGUMENTS, "--method", "binary", "--method", "gevall"), "did you mean geval"),
+        ((*ARGUMENTS, "--method", "binary", "--samples", "3"), "--samples needs --method geval"),
+        ((*ARGUMENTS, "--method", "binary", "--method", "rouge", "--metric-model", "m"), "--metric-model needs"),
+        ((*ARGUMENTS, "--method", "holistic", "--method", "rouge", "--evidence"), "--evidence needs"),
+        ((*ARGUMENTS, "--method", "binary", "--prompt", "rate=words.py"), "no prompt 'rate'"),
         ((*ARGUMENTS, "--method", "gevall"), "did you mean geval"),
         ((*ARGUMENTS, "--checklist", "checklist.yaml", "--generate", "scripted/words.py"), "exclude each other"),
         (("bench", "qags-cnn", "--method", "rouge"), "give --data FILE"),

@@ -111,6 +111,8 @@ def test_samples_that_are_cut_off_or_fail_say_so_when_none_is_left() -> None:
     cut_off = Reply(text="The text reads as if it", finish_reason="length")
     (verdict,) = sampled(cut_off, n=1).ask(EXAMPLE, [QUESTION])
     assert (verdict.rating, verdict.reason) == (None, "truncated")
+    assert "the cap of 8 tokens cut the reply off" in (verdict.explanation or "")
+    assert "raise --max-reply-tokens" in (verdict.explanation or "")
     failed = ModelRequestError("too long", model="m")
     assert sampled(failed, n=1).ask(EXAMPLE, [QUESTION])[0].reason == "error"
     assert sampled(failed, "5", n=2).ask(EXAMPLE, [QUESTION])[0].rating == 1.0

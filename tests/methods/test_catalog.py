@@ -5,13 +5,15 @@ from pathlib import Path
 import pytest
 
 from bineval.errors import ConfigError, UnknownNameError
+from bineval.judging.chat import ChatSettings
 from bineval.judging.job import RunOptions
-from bineval.judging.plans import SingleJudge
+from bineval.judging.plans import JudgeOptions, SingleJudge
 from bineval.judging.rating import SampledRatingJudge, WeightedRatingJudge
 from bineval.methods.catalog import METHODS, MethodOptions, dimensions_checklist, prepare_method
 from bineval.methods.evaluate import evaluate
+from bineval.methods.factscore import FactscorePlan
 from bineval.methods.geval import GEvalPlan
-from bineval.models.base import Capabilities
+from bineval.models.base import Capabilities, Wrapper
 from bineval.models.scripted import Scripted
 from bineval.store.database import Store
 from bineval.types import Checklist, Dimension, Example, Question, Reply, Request
@@ -113,6 +115,25 @@ def test_geval_samples_where_there_are_no_log_probabilities_or_where_it_is_told_
     prepared = prepare_method("geval", CHECKLIST, SingleJudge(model=plain), options=options, wrap=wrap)
     assert isinstance(prepared.plan, GEvalPlan)
     assert (prepared.plan.sampled, prepared.plan.settings.n_samples) == (True, 7)
+
+
+def test_the_cap_of_replies_reaches_samples_steps_and_facts() -> None:
+    chat = ChatSettings(max_tokens=900, temperature=0.7)
+    judge = SingleJudge(model=Rater().model, options=JudgeOptions(chat=chat))
+    asked: list[Request] = []
+
+    class Noted(Wrapper):
+        def complete(self, request: Request) -> Reply:
+            asked.append(request)
+            return self.inner.complete(request)
+
+    geval = prepare_method("geval", CHECKLIST, judge, wrap=Noted)
+    assert {request.max_tokens for request in asked} == {900}
+    assert isinstance(geval.plan, GEvalPlan)
+    assert geval.plan.settings.max_tokens == 900
+    factscore = prepare_method("factscore", CHECKLIST, judge)
+    assert isinstance(factscore.plan, FactscorePlan)
+    assert (factscore.plan.settings.max_tokens, factscore.plan.settings.temperature) == (900, 0.7)
 
 
 def test_holistic_asks_for_one_score_with_an_explanation_a_dimension(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ SCORES: list[dict[str, Any]] = [
     {"example_id": "a", "dimension": "rouge", "value": -7.25},
     {"example_id": "b", "dimension": "rouge", "value": 0.5},
 ]
+SCALES: Mapping[str, Scale] = {"style": (1, 5), "rouge": (-10, 10)}
 
 
 def imported(
@@ -51,10 +52,17 @@ def test_scores_are_a_run_like_any_other_and_stay_as_they_are(tmp_path: Path) ->
 
 
 def test_on_a_scale_scores_are_mapped_to_0_and_1_and_shown_scaled(tmp_path: Path) -> None:
-    with imported(tmp_path, scales={"style": (1, 5)}) as run:
-        # (5 - 1) / 4 = 1 and (2 - 1) / 4 = 0.25
-        assert values(run)["a"] == {"style": (1.0, 5.0), "rouge": (-7.25, None)}
+    with imported(tmp_path, scales=SCALES) as run:
+        # (5 - 1) / 4 = 1 and (2 - 1) / 4 = 0.25; (-7.25 + 10) / 20 = 0.1375
+        assert values(run)["a"] == {"style": (1.0, 5.0), "rouge": (pytest.approx(0.1375), pytest.approx(-7.25))}
         assert values(run)["b"]["style"] == (0.25, 2.0)
+
+
+def test_scores_in_a_unit_of_their_own_are_not_averaged_with_scores_on_a_scale(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="rouge has scores such as -7.25 and no scale, and style has one"):
+        imported(tmp_path, scales={"style": (1, 5)})
+    shares = [row for row in SCORES if row["value"] != -7.25]
+    imported(tmp_path, shares, scales={"style": (1, 5)}).close()
 
 
 def test_a_score_that_is_missing_or_empty_is_a_verdict_without_an_answer(tmp_path: Path) -> None:
@@ -85,8 +93,8 @@ def test_the_same_scores_resume_the_run_whatever_the_order_of_their_rows(tmp_pat
 
 
 def test_a_scale_in_whole_numbers_and_one_in_floats_are_the_same(tmp_path: Path) -> None:
-    imported(tmp_path, scales={"style": (1, 5)}).close()
-    imported(tmp_path, scales={"style": (1.0, 5.0)}).close()
+    imported(tmp_path, scales=SCALES).close()
+    imported(tmp_path, scales={"style": (1.0, 5.0), "rouge": (-10.0, 10.0)}).close()
 
 
 def test_other_scores_or_data_under_the_same_name_are_refused(tmp_path: Path) -> None:
@@ -97,7 +105,7 @@ def test_other_scores_or_data_under_the_same_name_are_refused(tmp_path: Path) ->
     with pytest.raises(ConfigError, match=r"cannot be resumed[\s\S]*data: "):
         imported(tmp_path, data=[*DATA, {"id": "d", "output": ""}])
     with pytest.raises(ConfigError, match=r"cannot be resumed[\s\S]*checklist"):
-        imported(tmp_path, scales={"style": (1, 5)})
+        imported(tmp_path, scales=SCALES)
 
 
 def test_files_are_read_too(tmp_path: Path) -> None:

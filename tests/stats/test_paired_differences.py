@@ -37,13 +37,13 @@ def test_it_is_the_difference_of_the_coefficients_with_the_better_one_named(leve
         assert difference.p_value is not None
         if level != "system":
             assert estimate.low > 0
-            assert (difference.direction, difference.p_value < 0.01) == ("first", True)
+            assert (difference.estimate.direction, difference.p_value < 0.01) == ("above", True)
 
 
 def test_exchanging_the_two_exchanges_the_signs() -> None:
     good, weak = drawn(20, 4)
     forward, backward = one(good, weak), one(weak, good)
-    assert backward.direction == "second"
+    assert backward.estimate.direction == "below"
     ends = (forward.estimate.value, forward.estimate.low, forward.estimate.high)
     assert ends == pytest.approx(
         tuple(-(end or 0) for end in (backward.estimate.value, backward.estimate.high, backward.estimate.low))
@@ -63,7 +63,7 @@ def test_a_judge_does_not_differ_from_itself() -> None:
     good, _ = drawn(20, 4)
     difference = one(good, good)
     assert (difference.estimate.value, difference.estimate.low, difference.p_value) == (0.0, None, 1.0)
-    assert difference.direction == "unclear"
+    assert difference.estimate.direction == "unclear"
 
 
 def test_one_coefficient_is_that_of_all_at_once() -> None:
@@ -105,7 +105,7 @@ def test_what_is_undefined_is_none_with_the_reason() -> None:
 
     def method(first: list[Rated], second: list[Rated], level: Level = "pooled") -> str:
         difference = one(first, second, level)
-        assert (difference.estimate.value, difference.p_value, difference.direction) == (None, None, "unclear")
+        assert (difference.estimate.value, difference.p_value, difference.estimate.direction) == (None, None, "unclear")
         return difference.estimate.method
 
     assert method(good, flat) == "undefined: all predicted values are equal"

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,21 @@ from bineval.errors import ConfigError, DataError, ModelAuthError, UnknownNameEr
 from bineval.judging.job import Job, RunOptions
 from bineval.judging.plans import JudgeOptions, SingleJudge
 from bineval.judging.runs import Run
+from bineval.methods.catalog import MethodOptions
 from bineval.methods.evaluate import job_for
 from bineval.models.base import Capabilities
+from bineval.models.budget import Budget, Ledger
 from bineval.models.scripted import Scripted
 from bineval.store.database import Store
 from bineval.store.replies import StoredReplies
+from bineval.store.runs import run_names
 from bineval.suites.catalog import SUITES, find_suite
+from bineval.suites.jobs import SuiteJobs
 from bineval.suites.loading import draw_groups, load_suite
 from bineval.suites.published import PUBLISHED
 from bineval.suites.report import bench_report
 from bineval.suites.running import run_methods
-from bineval.types import Example, Reply, Request
+from bineval.types import Dimension, Example, Reply, Request
 from support.weighing import token, word
 
 N_DOCUMENTS, N_SYSTEMS = 12, 2
@@ -109,6 +114,18 @@ def test_a_suite_without_a_name_like_that_or_with_other_labels_is_refused(tmp_pa
         load_suite(find_suite("qags-cnn"), None, warn=pytest.fail)
 
 
+def test_groups_stand_together_whatever_the_order_of_the_file_and_are_there_where_they_are_needed(
+    tmp_path: Path,
+) -> None:
+    by_system = sorted(rows(), key=lambda row: row["system"])
+    found = load_suite(find_suite("qags-xsum"), write(tmp_path / "d.jsonl", by_system), warn=pytest.fail)
+    assert [example.group for example in found] == [f"d{d}" for d in range(N_DOCUMENTS) for _ in range(N_SYSTEMS)]
+    human = dict.fromkeys(("Relevance", "Coherence", "Empathy", "Surprise", "Engagement", "Complexity"), 3)
+    alone = write(tmp_path / "s.jsonl", [{"id": "a", "system": "m", "output": "Once.", "human": human}])
+    with pytest.raises(DataError, match="1 of 1 rows have no 'group'"):
+        load_suite(find_suite("hanna"), alone, warn=pytest.fail)
+
+
 def test_a_draw_takes_whole_groups_and_a_larger_one_begins_with_the_smaller(tmp_path: Path) -> None:
     examples = load_suite(find_suite("qags-xsum"), write(tmp_path / "d.jsonl", rows()), warn=pytest.fail)
     few, more = draw_groups(examples, 3, seed=1), draw_groups(examples, 5, seed=1)
@@ -127,7 +144,8 @@ def test_references_come_from_their_file_or_from_the_system_that_people_wrote(tm
     ]
     suite = find_suite("topical-chat")
     found = load_suite(suite, write(tmp_path / "talk.jsonl", talk), warn=pytest.fail)
-    assert [example.metadata["references"] for example in found] == [["Really said."]] * 2
+    assert found[1].metadata["references"] == ["Really said."]
+    assert "references" not in found[0].metadata, "it would be compared with itself"
     assert all(example.reference is None for example in found), "a judge must not see it"
     references = write(tmp_path / "references.jsonl", [{"id": "g", "references": ["One.", "Two."]}])
     found = load_suite(suite, tmp_path / "talk.jsonl", references=references, warn=pytest.fail)
@@ -145,6 +163,47 @@ def test_stories_by_people_are_left_out_of_hanna_and_serve_as_references(tmp_pat
     ]
     (story,) = load_suite(find_suite("hanna"), write(tmp_path / "s.jsonl", stories), warn=pytest.fail)
     assert (story.system, story.metadata["references"]) == ("model", ["Once."])
+
+
+def test_what_one_method_cannot_do_is_found_before_another_is_paid_for(tmp_path: Path) -> None:
+    suite = find_suite("qags-xsum")
+    examples = load_suite(suite, write(tmp_path / "d.jsonl", rows()), warn=pytest.fail)
+    wide = replace(suite.checklist(), dimensions={"consistency": Dimension(scale=(0, 10))})
+    model = Scripted.from_function(reply, "scripted/m")
+    with Store(tmp_path / "s.db") as store:
+        parts = SuiteJobs(
+            suite=suite,
+            examples=examples,
+            plans={method: (SingleJudge(model=model), MethodOptions()) for method in ("binary", "geval")},
+            options=RunOptions(),
+            replies=StoredReplies(store),
+            ledger=Ledger(Budget()),
+        )
+        parts.check(suite.checklist())
+        with pytest.raises(ConfigError, match="its scale is 0 to 10"):
+            parts.check(wide)
+
+
+def test_a_metric_is_given_the_outputs_that_have_something_to_be_compared_with(tmp_path: Path) -> None:
+    human = {"naturalness": 1, "coherence": 1, "engagingness": 1, "groundedness": 1}
+    talk = [
+        {"id": f"{g}{s}", "group": str(g), "system": s, "output": f"Word {s}.", "human": human}
+        for g in range(3)
+        for s in ("Original Ground Truth", "one", "two")
+    ]
+    suite = find_suite("topical-chat")
+    with Store(tmp_path / "s.db") as store:
+        parts = SuiteJobs(
+            suite=suite,
+            examples=load_suite(suite, write(tmp_path / "talk.jsonl", talk), warn=pytest.fail),
+            plans={"rouge": (None, MethodOptions())},
+            options=RunOptions(),
+            replies=StoredReplies(store),
+            ledger=Ledger(Budget()),
+        )
+        [run] = run_methods(parts.ready(suite.checklist()), store).values()
+        assert {example.system for example in run.examples()} == {"one", "two"}
+        assert run.status().n_unanswered == 0
 
 
 def test_methods_that_share_what_they_read_take_document_by_document_with_the_same_answers(tmp_path: Path) -> None:
@@ -168,7 +227,10 @@ def test_methods_that_share_what_they_read_take_document_by_document_with_the_sa
     assert together == alone
 
 
-def test_a_bench_that_was_cut_off_goes_on_to_the_same_result(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shares_prefix", [False, True])
+def test_a_bench_that_was_cut_off_is_unfinished_and_goes_on_to_the_same_result(
+    tmp_path: Path, shares_prefix: bool
+) -> None:
     examples = load_suite(find_suite("qags-xsum"), write(tmp_path / "d.jsonl", rows()), limit=6, warn=pytest.fail)
     n_calls, most = 0, 40
 
@@ -181,9 +243,15 @@ def test_a_bench_that_was_cut_off_goes_on_to_the_same_result(tmp_path: Path) -> 
 
     methods = ("binary", "boolean")
     model = Scripted.from_function(failing, "scripted/m")
+    model.capabilities = Capabilities(shares_prefix=shares_prefix)  # type: ignore[misc]
     with Store(tmp_path / "cut.db") as store:
-        with pytest.raises(ModelAuthError):
+        with pytest.raises(ModelAuthError) as cut:
             run_methods(jobs(examples, store, methods, model), store)
+        assert " of 84 verdicts are kept" in cut.value.__notes__[0]  # 12 examples x 7 questions
+        for name in run_names(store):
+            status = Run.open(store, name).status()
+            assert not status.finished
+            assert status.n_planned in {12 * 7, 12}
         resumed = answers(run_methods(jobs(examples, store, methods, model), store))
     assert n_calls == len(examples) * 8 + 1, "only the call that failed was made twice"
     with Store(tmp_path / "whole.db") as store:
@@ -208,8 +276,12 @@ def test_the_report_compares_like_with_like_and_says_when_decomposition_helped(t
         ("soft", "boolean", "soft"),
         ("soft", "geval", "hard"),
     }
-    assert effects["soft", "geval", "hard"].verdict == "helped"
-    assert (effects["soft", "geval", "hard"].difference.low or 0) > 0
+    helped = effects["soft", "geval", "hard"]
+    assert helped.verdict == "helped"
+    assert (helped.difference.low or 0) > 0
+    p_values = sorted(effect.p_value or 0.0 for effect in report.effects)
+    assert helped.p_adjusted == pytest.approx(min(1.0, 4 * p_values[0])), "Holm: four comparisons"
+    assert replace(helped, p_adjusted=0.06).verdict == "made no clear difference"
     value = report.to_json()
     json.dumps(value, allow_nan=False)
     assert value["n_groups"] == N_DOCUMENTS

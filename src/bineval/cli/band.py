@@ -7,7 +7,7 @@ import click
 
 from bineval.cli.label_options import labels_option, split_seed_option, test_share_option
 from bineval.cli.options import Number, existing_store, json_option, store_option
-from bineval.cli.output import console, counted, emit_json, say, visible
+from bineval.cli.output import console, counted, emit_json, print_line, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,7 +85,7 @@ def _print_report(report: "BandReport", screen: "Console") -> None:
         f"right is what the {right}",
     ]
     for line in lines:
-        _say(screen, line)
+        print_line(screen, line)
     screen.print()
     screen.print(_table(figures))
     screen.print()
@@ -101,11 +101,7 @@ def _print_report(report: "BandReport", screen: "Console") -> None:
         *missing_parts((words, getattr(figures, name)) for name, words in _ESTIMATES.items()),
     ]
     for line in lines:
-        _say(screen, line)
-
-
-def _say(screen: "Console", text: str) -> None:
-    screen.print(visible(text), markup=False, soft_wrap=True)
+        print_line(screen, line)
 
 
 _ESTIMATES = {

@@ -8,6 +8,7 @@ import click
 from bineval.cli.judge_options import judge_options
 from bineval.cli.method_options import method_settings_options
 from bineval.cli.options import (
+    Number,
     SectionedCommand,
     call_options,
     json_option,
@@ -20,17 +21,13 @@ from bineval.cli.options import (
 from bineval.cli.output import console, counted, emit_json, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from bineval.judging.job import Job
     from bineval.judging.runs import Run
     from bineval.models.base import Model
-    from bineval.models.budget import Ledger
-    from bineval.models.stack import CallPolicy
-    from bineval.store.database import Store
     from bineval.suites.base import Suite
     from bineval.suites.report import BenchReport
-    from bineval.types import Checklist, Example
+    from bineval.types import Checklist
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _USUAL_METHODS = ("binary", "boolean", "geval", "holistic", "rouge", "bleu")
@@ -50,6 +47,7 @@ _option = section("Options")
     "--checklist", type=_FILE, help="Questions by dimension.  [default: those that bineval brings for the suite]"
 )
 @click.option("--generate", metavar="MODEL", help="Let this model make the questions from the suite's task instead.")
+@click.option("--generate-url", metavar="URL", help="Root of that model's server.")
 @click.option(
     "--method",
     "methods",
@@ -71,6 +69,14 @@ _option = section("Options")
 @_option(
     "--draw-seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of that draw and the intervals."
 )
+@_option(
+    "--max-unanswered",
+    type=Number(0, 1),
+    metavar="SHARE",
+    default=0.0,
+    show_default=True,
+    help="Largest share of unanswered questions of a method that still exits with 0.",
+)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="File for the results as JSON.")
 @store_option
 @json_option
@@ -81,15 +87,23 @@ def bench(name: str, output: Path | None, store: str | None, as_json: bool, **va
     Every method asks the same judge. The same command resumes; nothing is paid twice. Rows that were published are
     printed beside and marked; whether decomposing into questions helped is said by a paired interval.
     """
+    from bineval.cli.method_options import method_plans
     from bineval.cli.progress import RunProgress
+    from bineval.cli.run import exit_if_unanswered
+    from bineval.judging.job import RunOptions
     from bineval.models.budget import Ledger
     from bineval.store.database import Store
+    from bineval.store.replies import StoredReplies
     from bineval.suites.catalog import find_suite
+    from bineval.suites.jobs import SuiteJobs
     from bineval.suites.loading import load_suite
     from bineval.suites.report import bench_report
     from bineval.suites.running import run_methods
 
-    suite = find_suite(name)
+    if values["checklist"] is not None and values["generate"] is not None:
+        raise click.UsageError("--checklist and --generate exclude each other")
+    suite, methods = find_suite(name), list(dict.fromkeys(values["methods"] or _USUAL_METHODS))
+    plans = method_plans(values, methods, usual_against=suite.against)
     examples = load_suite(
         suite,
         values["data"],
@@ -101,69 +115,43 @@ def bench(name: str, output: Path | None, store: str | None, as_json: bool, **va
     with Store(store_place(store)) as database:
         with RunProgress() as progress:
             policy = policy_of(values, notice=progress.notice)
-            ledger = Ledger(policy.budget)
-            jobs = _jobs(suite, examples, values, policy, database, ledger)
-            runs = run_methods(jobs, database, progress, ledger=ledger)
-        judged = next((job.plan.name for job in jobs.values() if job.plan.models()), None)
+            jobs = SuiteJobs(
+                suite=suite,
+                examples=examples,
+                plans=plans,
+                options=RunOptions(repeats=values["repeats"], policy=policy),
+                replies=StoredReplies(database),
+                ledger=Ledger(policy.budget),
+            )
+            jobs.check(_given_checklist(suite, values))  # before anything is paid for
+            checklist = _checklist(suite, values, jobs.wrap)
+            runs = run_methods(jobs.ready(checklist), database, progress, ledger=jobs.ledger)
+        judged = next((plan.name for plan, _ in plans.values() if plan is not None), None)
         report = bench_report(suite, runs, judge=judged, seed=values["draw_seed"])
         _show(report, runs, output, as_json=as_json)
+        share = max(run.status().unanswered_share for run in runs.values())
+    exit_if_unanswered(share, values["max_unanswered"])
 
 
-def _jobs(
-    suite: "Suite",
-    examples: "Sequence[Example]",
-    values: dict[str, Any],
-    policy: "CallPolicy",
-    database: "Store",
-    ledger: "Ledger",
-) -> "dict[str, Job]":
-    from bineval.cli.judge_options import plan_of
-    from bineval.cli.method_options import method_options_of
-    from bineval.judging.job import RunOptions
-    from bineval.methods.catalog import MODEL_METHODS
-    from bineval.methods.evaluate import job_for
-    from bineval.models.stack import stack
-    from bineval.store.replies import StoredReplies
+def _given_checklist(suite: "Suite", values: dict[str, Any]) -> "Checklist":
+    """The questions of a file, or those that bineval brings for the suite."""
+    from bineval.io.checklists import load_checklist
 
-    methods = values["methods"] or _USUAL_METHODS
-    options = method_options_of({**values, "against": values["against"] or suite.against})
-    asks_a_model = any(method in MODEL_METHODS for method in methods)
-    if asks_a_model and not values["judges"]:
-        raise click.UsageError("these methods need a --judge")
-    plan = plan_of(values) if asks_a_model else None
-    replies = StoredReplies(database)
-    checklist = _checklist(suite, values, lambda model: stack(model, policy, replies=replies, ledger=ledger))
-    return {
-        method: job_for(
-            examples,
-            checklist,
-            replies,
-            source=suite.name,
-            plan=plan,
-            method=method,
-            method_options=options,
-            options=RunOptions(repeats=values["repeats"], policy=policy),
-            ledger=ledger,
-        )
-        for method in dict.fromkeys(methods)
-    }
+    return suite.checklist() if values["checklist"] is None else load_checklist(values["checklist"])
 
 
 def _checklist(suite: "Suite", values: dict[str, Any], wrap: "Callable[[Model], Model]") -> "Checklist":
-    """The questions: of a file, made by a model, or those that bineval brings."""
+    """The questions: given, or made by a model."""
     from bineval.generation.decompose import decompose
     from bineval.generation.drafting import GenerateSettings
-    from bineval.io.checklists import load_checklist
     from bineval.models.catalog import open_model
 
-    if values["checklist"] is not None and values["generate"] is not None:
-        raise click.UsageError("--checklist and --generate exclude each other")
-    if values["checklist"] is not None:
-        return load_checklist(values["checklist"])
-    own = suite.checklist()
     if values["generate"] is None:
-        return own
-    writer = wrap(open_model(values["generate"], model_options_of(values)))
+        return _given_checklist(suite, values)
+    own = suite.checklist()
+    # Server, key and price are the judge's.
+    reach = {"base_url": values["generate_url"], "api_key_env": None, "price": None}
+    writer = wrap(open_model(values["generate"], model_options_of({**values, **reach})))
     settings = GenerateSettings(on_step=say)
     return decompose(own.task or suite.title, writer, name=own.name, dimensions=own.dimensions, settings=settings)
 

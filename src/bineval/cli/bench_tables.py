@@ -2,8 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from bineval.cli.correlation_words import COEFFICIENT_TITLES, LEVEL_WORDS
 from bineval.cli.estimate_cells import estimate_cell
-from bineval.cli.output import counted, number, plain
+from bineval.cli.output import counted, number, p_words, plain
 from bineval.metaeval.series import AVERAGE
 from bineval.stats.coefficients import COEFFICIENTS
 
@@ -14,13 +15,6 @@ if TYPE_CHECKING:
     from bineval.suites.published import PublishedRow
     from bineval.suites.report import BenchReport, Effect
 
-_TITLES = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall tau-b"}
-_LEVELS = {
-    "pooled": "over all outputs together",
-    "group": "within each document, then the mean",
-    "system": "of the means of systems",
-}
-
 
 def print_bench(report: "BenchReport", screen: "Console") -> None:
     """Prints a table for each dimension, then the average, and whether decomposition helped."""
@@ -30,7 +24,7 @@ def print_bench(report: "BenchReport", screen: "Console") -> None:
     outputs = f"{counted(report.n_examples, 'output')} of {counted(report.n_groups, 'document')}"
     judge = f" · judge {plain(report.judge)}" if report.judge else ""
     screen.print(f"[bold]{report.suite.title}[/bold] · {outputs}{judge}", soft_wrap=True)
-    screen.print(f"correlations with people {_LEVELS[report.suite.level]}; 95 % intervals in brackets", style="dim")
+    screen.print(f"correlations with people {LEVEL_WORDS[report.suite.level]}; 95 % intervals in brackets", style="dim")
     for dimension in dict.fromkeys(row.figures.dimension for row in report.rows):
         screen.print(f"\n[bold]{plain(dimension)}[/bold]")
         screen.print(_table(report, dimension, published))
@@ -44,7 +38,7 @@ def _table(report: "BenchReport", dimension: str, published: "tuple[PublishedRow
 
     grouped = report.suite.level == "group"
     table = Table("method", "score", box=None, pad_edge=False)
-    for title in (*_TITLES.values(), "n", *(["groups used"] if grouped else [])):
+    for title in (*COEFFICIENT_TITLES.values(), "n", *(["groups used"] if grouped else [])):
         table.add_column(title, justify="right", no_wrap=True)
     for row in report.rows:
         figures = row.figures.correlations
@@ -92,4 +86,5 @@ def _sentence(effect: "Effect") -> str:
     against = f"{effect.against} {_kind(effect.against, effect.against_score)}".strip()
     why = "" if effect.difference.low is not None else f" ({effect.difference.method})"
     what = f"{effect.dimension}: binary {effect.score} against {against}"
-    return f"{what}: decomposition {effect.verdict}, {estimate_cell(effect.difference)}{why}"
+    p = "" if effect.p_adjusted is None else f", {p_words(effect.p_adjusted)}"
+    return f"{what}: decomposition {effect.verdict}, {estimate_cell(effect.difference)}{p}{why}"

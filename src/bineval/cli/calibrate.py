@@ -8,7 +8,7 @@ import click
 from bineval.cli.figure_files import figures_option, write_figures
 from bineval.cli.label_options import labels_option, split_seed_option, test_share_option
 from bineval.cli.options import existing_store, json_option, store_option
-from bineval.cli.output import console, counted, emit_json, say, visible
+from bineval.cli.output import console, counted, emit_json, print_line, say, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,17 +100,19 @@ def _print_report(report: "CalibrationReport", screen: "Console") -> None:
     from bineval.cli.estimate_cells import missing_parts
 
     calibration = report.calibration
-    _say(screen, f"judge {calibration.judge}, run {calibration.run}")
-    _say(screen, f"fitted on {report.n_train} labeled verdicts, reported on {report.n_test} others, split by group")
+    print_line(screen, f"judge {calibration.judge}, run {calibration.run}")
+    print_line(
+        screen, f"fitted on {report.n_train} labeled verdicts, reported on {report.n_test} others, split by group"
+    )
     screen.print()
     screen.print(_maps_table(calibration))
     screen.print()
     screen.print(_figures_table(report.rows))
-    _say(screen, "95 % intervals in brackets; Brier score, log loss and calibration error (ECE):")
-    _say(screen, "the lower, the better; TPR, TNR: share right of the labels yes, of the labels no")
+    print_line(screen, "95 % intervals in brackets; Brier score, log loss and calibration error (ECE):")
+    print_line(screen, "the lower, the better; TPR, TNR: share right of the labels yes, of the labels no")
     screen.print()
     for row in report.rows:
-        _say(screen, f"{row.dimension}: {_effect(row)}")
+        print_line(screen, f"{row.dimension}: {_effect(row)}")
     estimates = [
         (f"{row.dimension} {words}", getattr(figures, name))
         for row in report.rows
@@ -118,7 +120,7 @@ def _print_report(report: "CalibrationReport", screen: "Console") -> None:
         for name, words in _FIGURES.items()
     ]
     for line in [*report.notes, *missing_parts(estimates)]:
-        _say(screen, line)
+        print_line(screen, line)
 
 
 def _maps_table(calibration: "Calibration") -> "Table":
@@ -167,7 +169,3 @@ def _effect(row: "CalibrationRow") -> str:
     }
     why = "" if row.brier_change.low is not None else f" ({row.brier_change.method})"
     return f"{words[row.effect]}: Brier score changed by {estimate_cell(row.brier_change)}{why}"
-
-
-def _say(screen: "Console", text: str) -> None:
-    screen.print(visible(text), markup=False, soft_wrap=True)

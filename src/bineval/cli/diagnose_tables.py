@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bineval.cli.estimate_cells import estimate_cell, missing_parts
-from bineval.cli.output import counted, number, plain, visible
+from bineval.cli.output import counted, number, plain, print_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,13 +22,13 @@ _MOST_IN_MATRIX = 12
 def print_diagnosis(diagnosis: "Diagnosis", screen: "Console") -> None:
     """Prints the findings, then a table of questions and a matrix of φ for each dimension."""
     of = "P(yes)" if diagnosis.has_probabilities else "answers"
-    _say(screen, f"run {diagnosis.run} · judge {diagnosis.judge} · {counted(diagnosis.n_examples, 'example')}")
+    print_line(screen, f"run {diagnosis.run} · judge {diagnosis.judge} · {counted(diagnosis.n_examples, 'example')}")
     screen.print()
     screen.print("[bold]Findings[/bold]")
     for finding in diagnosis.findings:
-        _say(screen, finding.text)
+        print_line(screen, finding.text)
     if not diagnosis.findings:
-        _say(screen, "none that goes beyond chance")
+        print_line(screen, "none that goes beyond chance")
     for dimension in diagnosis.dimensions:
         own = [item for item in diagnosis.questions if item.dimension == dimension.dimension]
         screen.print()
@@ -49,9 +49,9 @@ def print_pruning(pruning: "Pruning", screen: "Console") -> None:
     screen.print(f"[bold]A smaller checklist[/bold]: {words}", soft_wrap=True)
     for dimension in pruning.dimensions:
         for drop in dimension.drops:
-            _say(screen, f"{drop.question_id} goes: {_why(drop)}")
+            print_line(screen, f"{drop.question_id} goes: {_why(drop)}")
     if not pruning.dropped:
-        _say(screen, "no question can go within the limits")
+        print_line(screen, "no question can go within the limits")
     screen.print()
     screen.print(_losses_table(pruning))
     lines = [
@@ -134,7 +134,7 @@ def _print_matrices(item: "DimensionDiagnosis", screen: "Console") -> None:
             continue
         screen.print()
         if len(matrix.questions) > _MOST_IN_MATRIX:
-            _say(screen, f"{title}: {len(matrix.questions)} questions are too many to show; see --json")
+            print_line(screen, f"{title}: {len(matrix.questions)} questions are too many to show; see --json")
         else:
             screen.print(_matrix_table(title, matrix))
 
@@ -224,7 +224,3 @@ def _cell(estimate: "Estimate") -> str:
 
 def _share(estimate: "Estimate") -> str:
     return "–" if estimate.value is None else f"{estimate.value:.0%}"
-
-
-def _say(screen: "Console", text: str) -> None:
-    screen.print(visible(text), markup=False, soft_wrap=True)

@@ -11,8 +11,11 @@ from bineval.cli.options import Number, added, model_options, model_options_of, 
 if TYPE_CHECKING:
     from bineval.judging.cascade import CascadeSettings
     from bineval.judging.plans import ExplainSettings, JudgePlan, Kind, SingleJudge
+    from bineval.models.base import Model
     from bineval.models.catalog import ModelOptions
     from bineval.stats.bands import Band
+
+    OpenModel = Callable[[str, ModelOptions], Model]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -163,16 +166,22 @@ def _panel_options(command: _Command) -> _Command:
     )
 
 
-def plan_of(values: Mapping[str, Any]) -> "JudgePlan":
+def plan_of(values: Mapping[str, Any], open_with: "OpenModel | None" = None) -> "JudgePlan":
     """The judge that a command's values describe.
+
+    Args:
+        values: Those of `judge_options`.
+        open_with: Opens models; None for `bineval.models.catalog.open_model`.
 
     Raises:
         ConfigError: A model's name, or what it should do, cannot be.
     """
     from bineval.judging.composite_plans import CascadePlan, PanelPlan
     from bineval.judging.panel import PanelSettings
+    from bineval.models.catalog import open_model
 
     prompts = _Prompts(prompts_of(values["prompts"]))
+    values = {**values, "open_with": open_with or open_model}
     reach = model_options_of(values)
     weights = _numbers(values["weights"], "--weights")
     if len(values["judges"]) == 1:
@@ -217,9 +226,8 @@ def _single(
     from bineval.judging.decision import DecisionSettings
     from bineval.judging.logprob import LOGPROB_PROMPTS, LogprobSettings
     from bineval.judging.plans import JudgeOptions, SingleJudge, usual_kind
-    from bineval.models.catalog import open_model
 
-    model = open_model(name, reach)
+    model = values["open_with"](name, reach)
     kind = kind or usual_kind(model)
     chat_prompts = prompts.take(JUDGE_PROMPTS if kind == "chat" else ())
     logprob_prompts = prompts.take(LOGPROB_PROMPTS if kind == "logprob" else ())
@@ -244,7 +252,6 @@ def _single(
 def _explain(values: Mapping[str, Any], prompts: "_Prompts") -> "ExplainSettings | None":
     from bineval.judging.explained import EXPLAIN_PROMPTS
     from bineval.judging.plans import ExplainSettings
-    from bineval.models.catalog import open_model
 
     if values["explain"] in (None, "none"):
         refuse(values, ("explainer", "explainer_url"), "--explain all, no or unsure")
@@ -252,7 +259,7 @@ def _explain(values: Mapping[str, Any], prompts: "_Prompts") -> "ExplainSettings
     model = None
     if values["explainer"]:
         reach = {"base_url": values["explainer_url"], "api_key_env": None, "price": None}
-        model = open_model(values["explainer"], model_options_of({**values, **reach}))
+        model = values["open_with"](values["explainer"], model_options_of({**values, **reach}))
     return ExplainSettings(which=values["explain"], model=model, prompts=prompts.take(EXPLAIN_PROMPTS))
 
 
@@ -314,9 +321,20 @@ def _given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def refuse(values: Mapping[str, Any], names: Sequence[str], needs: str) -> None:
     """Refuses options that are given without what they need."""
     for name in names:
-        value = values[name]
-        if value is not None and value is not False and value != ():
+        if is_given(values[name]):
             raise click.UsageError(f"--{_SHOWN.get(name, name).replace('_', '-')} needs {needs}")
+
+
+def is_given(value: object) -> bool:
+    """Whether the value of an option was given, and is not that of an option left out."""
+    return value is not None and value is not False and value != ()
+
+
+def unheeded_by_kind(kind: str) -> dict[str, str]:
+    """The options that a judge of a kind does not heed, each with what it needs."""
+    return {
+        name: f"a judge of --kind {other}" for other, names in _OPTIONS_OF.items() if other != kind for name in names
+    }
 
 
 def _refuse_unheeded(values: Mapping[str, Any], judges: Sequence["SingleJudge"]) -> None:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from bineval.cli.correlation_words import COEFFICIENT_TITLES, LEVEL_WORDS
 from bineval.cli.estimate_cells import estimate_cell, missing_parts
-from bineval.cli.output import number, plain, visible
+from bineval.cli.output import number, p_words, plain, visible
 from bineval.metaeval.series import AVERAGE, line_name
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from bineval.stats.paired_differences import Difference
     from bineval.types import Estimate
 
-_COEFFICIENTS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 _AGREEMENT = {
     "raw": "raw",
     "kappa": "Cohen's kappa",
@@ -31,11 +31,6 @@ _HUMAN_MEANS = {
     "prediction_powered": "prediction-powered",
     "labels_alone": "labels alone",
     "all_labels": "all labels",
-}
-_LEVELS = {
-    "pooled": "over all outputs together",
-    "group": "in each group of outputs, then the mean over the groups",
-    "system": "of the means of the systems",
 }
 _SURE = 0.05
 
@@ -59,21 +54,21 @@ class _Printer:
 
     def correlations(self) -> None:
         level, constant = self._report.options.level, self._report.options.constant
-        self._title("Correlation with people", f"level {level}: {_LEVELS[level]}")
+        self._title("Correlation with people", f"level {level}: {LEVEL_WORDS[level]}")
         for name, rows in self._lines():
             table = _table(
                 name if self._several else "dimension",
-                *_COEFFICIENTS.values(),
+                *COEFFICIENT_TITLES.values(),
                 "n",
                 *(["groups"] if level == "group" else []),
             )
             for row in rows:
                 found = row.correlations
-                cells = [estimate_cell(getattr(found, coefficient)) for coefficient in _COEFFICIENTS]
+                cells = [estimate_cell(getattr(found, coefficient)) for coefficient in COEFFICIENT_TITLES]
                 groups = f"{found.groups_used} of {found.groups_used + found.groups_skipped}"
                 table.add_row(plain(row.dimension), *cells, str(found.n), *([groups] if level == "group" else []))
             self._screen.print(table)
-        self._legend("95 % intervals in brackets, from resampling whole groups; Kendall is tau-b")
+        self._legend("95 % intervals in brackets, from resampling whole groups")
         if level == "group":
             words = "are skipped" if constant == "skip" else "count as 0"
             self._legend(f"groups whose ratings or scores are all equal {words}")
@@ -128,7 +123,7 @@ class _Printer:
                 if item.right is not None:
                     self._legend(
                         f"{_place(row)}, where only one of the two is right: it {item.right.first_only} times, "
-                        f"{item.rater} {item.right.second_only} times (McNemar, p = {item.right.p_value:.3f})"
+                        f"{item.rater} {item.right.second_only} times (McNemar, {p_words(item.right.p_value)})"
                     )
                 if item.figures.caution:
                     self._legend(f"{_place(row)}, {item.rater}: {item.figures.caution}")
@@ -168,7 +163,7 @@ class _Printer:
         estimates: list[tuple[str, Estimate]] = [
             (f"{_place(row)} {words}", getattr(row.correlations, field))
             for row in self._report.rows
-            for field, words in _COEFFICIENTS.items()
+            for field, words in COEFFICIENT_TITLES.items()
         ]
         estimates += [
             (f"{_place(row)} distribution", row.shapes.distance)
@@ -222,7 +217,7 @@ def _difference_table(items: "Sequence[MetaDifference]") -> "Table":
             difference = item.difference
             table.add_row(
                 "" if place else plain(dimension),
-                _COEFFICIENTS[difference.coefficient],
+                COEFFICIENT_TITLES[difference.coefficient],
                 estimate_cell(difference.estimate),
                 number(difference.p_value),
                 number(difference.p_adjusted),

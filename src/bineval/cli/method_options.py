@@ -1,14 +1,16 @@
 """Options that say by which method a run is made, and the values that they make."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from bineval.cli.options import Number, added, prompts_of, section
 
 if TYPE_CHECKING:
+    from bineval.cli.judge_options import OpenModel
     from bineval.judging.plans import JudgePlan
     from bineval.methods.catalog import MethodOptions
 
@@ -19,13 +21,19 @@ _OPTIONS_OF = {
     "n_samples": ("geval",),
     "gamma": ("factscore",),
 }
+_METRICS_ONLY = ("against", "metric_model")
 # What a judge of yes/no questions heeds, and one that gives a rating does not.
 _ANSWERS_ONLY = (
     "kind", "mode", "evidence", "min_mass", "max_questions", "calibration", "contrast", "explain", "strong",
 )  # fmt: skip
 _RATINGS = ("geval", "holistic")
-# What a model that writes heeds, and geval, which has its own temperature and asks for one number, does not.
-_WRITING_ONLY = ("temperature", "max_reply_tokens")
+_MODEL_ONLY = ("judges", *_ANSWERS_ONLY, "temperature", "max_reply_tokens", "seed")
+# A judge of yes/no questions takes these prompts, and knows which of them its kind reads.
+_ANSWERS = ("binary", "boolean", "factscore")
+_METRIC_NEEDS = {
+    "against": "a metric that compares with one field",
+    "metric_model": "a metric that runs a model",
+}
 
 
 _section = section("Methods to compare with (--method)")
@@ -48,7 +56,7 @@ def method_options(command: _Command) -> _Command:
 
 
 def method_settings_options(command: _Command) -> _Command:
-    """Adds what single methods need; `method_options_of` makes their value."""
+    """Adds what single methods need; `method_plans` makes their value."""
     return added(
         command,
         _section(
@@ -70,58 +78,123 @@ def method_settings_options(command: _Command) -> _Command:
     )
 
 
-def method_options_of(values: Mapping[str, Any], prompts: Mapping[str, Path] | None = None) -> "MethodOptions":
-    """What single methods need, from a command's values."""
-    from bineval.methods.catalog import MethodOptions
+class MethodPlan(NamedTuple):
+    """The judge of a method, None for a metric, and what the method needs besides."""
 
-    names = ("against", "metric_model", "n_samples", "gamma")
-    given = {name: values[name] for name in names if values[name] is not None}
-    return MethodOptions(**given, prompts=prompts or {})
+    plan: "JudgePlan | None"
+    options: "MethodOptions"
 
 
-def method_plan(values: Mapping[str, Any]) -> "tuple[JudgePlan | None, MethodOptions]":
-    """The judge of a run, None for a metric, and what its method needs.
+def method_plan(values: Mapping[str, Any]) -> MethodPlan:
+    """The judge of a run and what its method needs.
 
     Raises:
+        UsageError: An option is given that the method does not heed.
         ConfigError: There is no such method, or the judge cannot be what it is asked to be.
     """
-    from bineval.cli.judge_options import plan_of, refuse
+    return method_plans(values, [values["method"]])[values["method"]]
+
+
+def method_plans(
+    values: Mapping[str, Any], methods: Sequence[str], *, usual_against: str | None = None
+) -> dict[str, MethodPlan]:
+    """The judge of each method and what it needs; each is given the options that it heeds, and models are shared.
+
+    Args:
+        values: Of `judge_options` and `method_settings_options`.
+        methods: Names of methods.
+        usual_against: What metrics compare with where nothing is given.
+
+    Raises:
+        UsageError: An option is given that none of the methods heeds.
+        ConfigError: There is no such method, or a judge cannot be what it is asked to be.
+    """
+    from bineval.cli.judge_options import refuse
     from bineval.errors import UnknownNameError
-    from bineval.methods.catalog import METHODS, PROMPTS_OF
-    from bineval.methods.metrics.catalog import LEFT_OUT, METRICS
+    from bineval.methods.catalog import METHODS
+    from bineval.methods.metrics.catalog import LEFT_OUT, heeds
+    from bineval.models.catalog import open_model
 
-    method = values["method"]
-    if method not in METHODS and method not in LEFT_OUT:
-        raise UnknownNameError("method", method, METHODS)
-    for name, methods in _OPTIONS_OF.items():
-        if method not in methods:
-            refuse(values, (name,), f"--method {methods[0]}")
-    is_metric = method in METRICS or method in LEFT_OUT
-    if not is_metric:
-        refuse(values, ("against", "metric_model"), "a metric")
-    prompts, taken = prompts_of(values["prompts"]), PROMPTS_OF.get(method, ())
-    options = method_options_of(values, {name: path for name, path in prompts.items() if name in taken})
-    if is_metric:
-        unheeded = ("judges", *_ANSWERS_ONLY, *_WRITING_ONLY, "seed")
-        refuse(values, unheeded, f"a method that asks a model, and {method} computes its number")
-        _refuse_prompts(method, prompts, taken)
-        return None, options
-    if not values["judges"]:
-        raise click.UsageError(f"--method {method} needs a --judge")
-    if method in _RATINGS:
-        refuse(values, _ANSWERS_ONLY, f"a judge that says yes or no, and {method} asks for a rating")
-        _refuse_prompts(method, prompts, taken)
-    if method == "geval":
-        refuse(values, _WRITING_ONLY, "a judge that explains, and geval asks for one number")
-    rest = tuple(pair for pair in values["prompts"] if pair.partition("=")[0] not in taken)
-    return plan_of({**values, "prompts": rest}), options
+    for method in methods:
+        if method not in METHODS and method not in LEFT_OUT:
+            raise UnknownNameError("method", method, METHODS)
+    unheeded = {method: _unheeded(method, values) for method in methods}
+    for name, needs in unheeded[methods[0]].items():
+        if all(name in others for others in unheeded.values()):
+            refuse(values, (name,), needs)
+    for method in methods:
+        if "judges" not in unheeded[method] and not values["judges"]:
+            raise click.UsageError(f"--method {method} needs a --judge")
+    prompts, open_once = _prompts_by_method(values, methods), cache(open_model)
+    plans = {}
+    for method in methods:
+        own = {**values, **{name: _left_out(values[name]) for name in unheeded[method]}}
+        if usual_against and "against" in heeds(method) and own["against"] is None:
+            own["against"] = usual_against
+        plans[method] = _plan(method, own, prompts[method], open_once)
+    return plans
 
 
-def _refuse_prompts(method: str, prompts: Mapping[str, Path], known: Sequence[str]) -> None:
-    """Refuses prompt files that the method does not read."""
-    if unknown := sorted(prompts.keys() - set(known)):
-        problem = f"{method} has no prompt {unknown[0]!r}; it has {', '.join(known) or 'none at all'}"
+def _left_out(value: object) -> object:
+    """The value of an option like this one that was left out."""
+    return {bool: False, tuple: ()}.get(type(value))
+
+
+def _plan(method: str, values: Mapping[str, Any], prompts: Mapping[str, Path], open_once: "OpenModel") -> MethodPlan:
+    """The judge of a method and what it needs, from the values that it heeds."""
+    from bineval.cli.judge_options import plan_of
+    from bineval.methods.catalog import PROMPTS_OF, MethodOptions
+
+    taken = PROMPTS_OF.get(method, ())
+    if method not in _ANSWERS and (unknown := sorted(prompts.keys() - set(taken))):
+        problem = f"{method} has no prompt {unknown[0]!r}; it has {', '.join(taken) or 'none at all'}"
         raise click.BadParameter(problem, param_hint="--prompt")
+    given = {name: values[name] for name in ("against", "metric_model", "n_samples", "gamma")}
+    options = MethodOptions(
+        **{name: value for name, value in given.items() if value is not None},
+        prompts={name: path for name, path in prompts.items() if name in taken},
+    )
+    if not values["judges"]:
+        return MethodPlan(None, options)
+    rest = tuple(f"{name}={path}" for name, path in prompts.items() if name not in taken)
+    return MethodPlan(plan_of({**values, "prompts": rest}, open_once), options)
+
+
+def _unheeded(method: str, values: Mapping[str, Any]) -> dict[str, str]:
+    """The options that a method does not heed, each with what it needs."""
+    from bineval.cli.judge_options import unheeded_by_kind
+    from bineval.methods.metrics.catalog import LEFT_OUT, METRICS, heeds
+
+    found = {name: f"--method {methods[0]}" for name, methods in _OPTIONS_OF.items() if method not in methods}
+    if method in METRICS or method in LEFT_OUT:
+        found |= dict.fromkeys(_MODEL_ONLY, f"a method that asks a model, and {method} computes its number")
+        if method in METRICS:
+            found |= {name: _METRIC_NEEDS[name] for name in _METRICS_ONLY if name not in heeds(method)}
+        return found
+    found |= dict.fromkeys(_METRICS_ONLY, "a metric")
+    if method in _RATINGS:
+        found |= dict.fromkeys(_ANSWERS_ONLY, f"a judge that says yes or no, and {method} asks for a rating")
+    elif values["kind"] is not None and not values["strong"]:
+        found |= unheeded_by_kind(values["kind"])
+    if method == "geval":
+        found["temperature"] = "a judge that explains, and geval asks for one number"
+    return found
+
+
+def _prompts_by_method(values: Mapping[str, Any], methods: Sequence[str]) -> dict[str, dict[str, Path]]:
+    """The prompt files of each method: those that it reads, and those that none of the others claims."""
+    from bineval.judging.chat import JUDGE_PROMPTS
+    from bineval.judging.explained import EXPLAIN_PROMPTS
+    from bineval.judging.logprob import LOGPROB_PROMPTS
+    from bineval.methods.catalog import PROMPTS_OF
+
+    files, of_answers = prompts_of(values["prompts"]), (*JUDGE_PROMPTS, *LOGPROB_PROMPTS, *EXPLAIN_PROMPTS)
+    reads = {method: {*PROMPTS_OF.get(method, ()), *(of_answers if method in _ANSWERS else ())} for method in methods}
+    claimed = {name for names in reads.values() for name in names}
+    return {
+        method: {name: path for name, path in files.items() if name in reads[method] or name not in claimed}
+        for method in methods
+    }
 
 
 def checklist_option(command: _Command) -> _Command:

@@ -54,6 +54,16 @@ def number(value: float | None, *, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+def p_words(p_value: float) -> str:
+    """A p-value in words; none is so small that it is 0."""
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
+def print_line(screen: "Console", text: str) -> None:
+    """Prints one line without markup, its control characters escaped, and without breaking it."""
+    screen.print(visible(text), markup=False, soft_wrap=True)
+
+
 def counted(n: int, noun: str) -> str:
     """A number with its noun, such as "1 call" and "2 calls"; "reply" and its like get their "-ies"."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"

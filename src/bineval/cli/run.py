@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bineval.models.budget import Ledger
     from bineval.store.database import Store
 
-EXIT_UNANSWERED = 4
+_EXIT_UNANSWERED = 4
 
 
 _option = section("Options")
@@ -99,10 +99,7 @@ def run(
         finished = execute_with_progress(job, database, name, ledger=ledger)
         _report(finished, as_json=as_json)
         say(f"\nTo open an example: {shlex.join(_show_command(finished.name, store))}")
-        share, most = finished.status().unanswered_share, values["max_unanswered"]
-        if share > most:
-            say(f"{share:.1%} of the questions have no answer, more than --max-unanswered {most:g}")
-            click.get_current_context().exit(EXIT_UNANSWERED)
+        exit_if_unanswered(finished.status().unanswered_share, values["max_unanswered"])
 
 
 def execute_with_progress(job: "Job", database: "Store", name: str | None, *, ledger: "Ledger | None" = None) -> "Run":
@@ -116,6 +113,13 @@ def execute_with_progress(job: "Job", database: "Store", name: str | None, *, le
         policy = replace(job.options.policy, notice=progress.notice)
         told = replace(job, options=replace(job.options, policy=policy))
         return Run(told.execute(database, name, progress, ledger=ledger))
+
+
+def exit_if_unanswered(share: float, most: float) -> None:
+    """Ends with the exit code for too many questions without an answer, if there are."""
+    if share > most:
+        say(f"{share:.1%} of the questions have no answer, more than --max-unanswered {most:g}")
+        click.get_current_context().exit(_EXIT_UNANSWERED)
 
 
 def _report(finished: "Run", *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bineval.cli.options import existing_store, json_option, store_option
-from bineval.cli.output import console, counted, emit_json, plain, say, visible
+from bineval.cli.output import console, counted, emit_json, plain, print_line, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,15 +66,15 @@ def weights(name: str, labels: Path | None, seed: int, output: Path | None, as_j
 def _print_report(report: "WeightsReport", screen: "Console") -> None:
     from bineval.cli.estimate_cells import missing_parts
 
-    _say(screen, f"judge {report.judge}, run {report.run}")
+    print_line(screen, f"judge {report.judge}, run {report.run}")
     for item in report.dimensions:
         screen.print()
         screen.print(_weights_table(item))
         for key in item.dropped:
-            _say(screen, f"{key} is left out: its weight is 0")
+            print_line(screen, f"{key} is left out: its weight is 0")
         screen.print()
         screen.print(_figures_table(item))
-        _say(screen, f"{item.dimension}: {_EFFECTS[item.effect]}{_why_unclear(item)}")
+        print_line(screen, f"{item.dimension}: {_EFFECTS[item.effect]}{_why_unclear(item)}")
     screen.print()
     lines = [
         f"scores are of {report.of}; figures are of examples whose group was not fitted on, all together;",
@@ -83,7 +83,7 @@ def _print_report(report: "WeightsReport", screen: "Console") -> None:
         *missing_parts(_estimates(report)),
     ]
     for line in lines:
-        _say(screen, line)
+        print_line(screen, line)
 
 
 def _weights_table(item: "DimensionWeights") -> "Table":
@@ -129,7 +129,3 @@ def _json(report: "WeightsReport") -> dict[str, Any]:
 
     dimensions = [{**asdict(item), "effect": item.effect} for item in report.dimensions]
     return {**asdict(report), "dimensions": dimensions, "checklist": report.checklist.to_json()}
-
-
-def _say(screen: "Console", text: str) -> None:
-    screen.print(visible(text), markup=False, soft_wrap=True)

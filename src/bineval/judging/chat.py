@@ -78,7 +78,7 @@ class ChatJudge(ModelJudge):
         form: Form | None = None,
     ) -> None:
         if not model.capabilities.generates:
-            raise ConfigError(f"{model.name} writes no text: use --kind decision")
+            raise ConfigError(f"{model.name} writes no text, and this judge needs a model that does")
         super().__init__(model, task=task)
         self.chat = settings or ChatSettings()
         if self.chat.mode not in MODES:

@@ -82,6 +82,7 @@ class Job:
         on_progress: ProgressCallback | None = None,
         *,
         ledger: Ledger | None = None,
+        until: int | None = None,
     ) -> StoredRun:
         """Begins or resumes the run and completes it; see `evaluate` for what it raises.
 
@@ -90,6 +91,7 @@ class Job:
             name: Name of the run; None makes one.
             on_progress: Told after every batch of verdicts.
             ledger: Shared with other work on the same budget; None for a budget of the run's own.
+            until: Ask about the first so many examples in this sitting, and leave the rest of the run for later ones.
         """
         identity = self._identity()
         run = self._begin_or_resume(store, name or self._default_name(identity), identity)
@@ -101,18 +103,20 @@ class Job:
             ledger.book_earlier(run.name, self._spent(run, uncounted))
             wrap = self._wrapper(run, ledger, uncounted)
             try:
-                self._ask(run, n_covered, wrap, on_progress)
+                self._ask(run, n_covered, wrap, until, on_progress)
             except BudgetExceeded:
                 if not any(model.capabilities.shares_prefix for model in self.plan.models()):
                     raise
                 # Too little is left for one more batch, but perhaps not for some of its requests.
                 wrap = self._wrapper(run, ledger, run.uncounted_replies())
-                self._ask(run, n_covered, lambda model: OneByOne(wrap(model)), on_progress)
+                self._ask(run, n_covered, lambda model: OneByOne(wrap(model)), until, on_progress)
         finally:
             run.release()
         return run
 
-    def _ask(self, run: StoredRun, n_covered: int, wrap: Wrap, on_progress: ProgressCallback | None) -> None:
+    def _ask(
+        self, run: StoredRun, n_covered: int, wrap: Wrap, until: int | None, on_progress: ProgressCallback | None
+    ) -> None:
         """Asks what the run still misses, and notes what was learned about its models."""
         policy = self.options.policy
         seen = cast(dict[str, list[str]], run.facts.get("answering_models", {}))
@@ -125,6 +129,7 @@ class Job:
                 judge,
                 repeats=self.options.repeats,
                 n_threads=min(policy.limits.concurrency, judge.max_concurrency or policy.limits.concurrency),
+                until=until,
                 on_progress=on_progress,
             )
         finally:

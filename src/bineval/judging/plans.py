@@ -47,6 +47,22 @@ class JudgePlan(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class OneModelPlan:
+    """What plans for a judge of one model share: its name is that of the model."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.model.name
+
+    def models(self) -> tuple[Model, ...]:
+        """The one that judges."""
+        return (self.model,)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ExplainSettings:
     """Which answers are explained afterwards; see `bineval.judging.explained.Explained`.
 
@@ -91,16 +107,10 @@ class JudgeOptions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SingleJudge:
-    """A plan for a judge of one model."""
+class SingleJudge(OneModelPlan):
+    """A plan for a judge of one model that answers questions with yes or no."""
 
-    model: Model
     options: JudgeOptions = field(default_factory=JudgeOptions)
-
-    @property
-    def name(self) -> str:
-        """Name of the model."""
-        return self.model.name
 
     def models(self) -> tuple[Model, ...]:
         """The one that judges, and the one that explains where that is another."""

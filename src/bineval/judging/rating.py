@@ -35,6 +35,7 @@ class RateSettings:
         n_samples: How many numbers are drawn where there are no probabilities.
         temperature: Of the samples.
         seed: Of the samples, sent to models that take one; the sample's number is added to it.
+        max_tokens: Cap of a sample; models that reason before they answer need more than a number takes.
         prompts: Files that take the place of built-in prompts, by name.
     """
 
@@ -42,6 +43,7 @@ class RateSettings:
     n_samples: int = 20
     temperature: float = 1.0
     seed: int | None = None
+    max_tokens: int = _SAMPLE_TOKENS
     prompts: Mapping[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -49,6 +51,8 @@ class RateSettings:
             raise ConfigError(f"min_mass must lie in [0, 1], not at {self.min_mass}")
         if self.n_samples < 1:
             raise ConfigError(f"n_samples must be at least 1, not {self.n_samples}")
+        if self.max_tokens < 1:
+            raise ConfigError(f"max_tokens must be at least 1, not {self.max_tokens}")
         if unknown := sorted(self.prompts.keys() - set(RATE_PROMPTS)):
             raise ConfigError(f"this method has no prompt {unknown[0]!r}; it has {', '.join(RATE_PROMPTS)}")
 
@@ -168,6 +172,7 @@ class SampledRatingJudge(_RatingJudge):
             "n_samples": self.rate.n_samples,
             "temperature": self.rate.temperature,
             "seed": self.rate.seed,
+            "max_tokens": self.rate.max_tokens,
             "scales": _scales_json(self.scales),
             "prompts": {_PROMPT: self._prompt.hash},
         }
@@ -185,7 +190,9 @@ class SampledRatingJudge(_RatingJudge):
         return [self._rate(question, self._samples(shown, question, repeat)) for question in questions]
 
     def _samples(self, shown: str, question: Question, repeat: int) -> list[Request]:
-        request = replace(self._request(shown, question), max_tokens=_SAMPLE_TOKENS, temperature=self.rate.temperature)
+        request = replace(
+            self._request(shown, question), max_tokens=self.rate.max_tokens, temperature=self.rate.temperature
+        )
         numbers = (repeat * self.rate.n_samples + i for i in range(self.rate.n_samples))
         seed = self.rate.seed
         return [replace(request, repeat=n, seed=None if seed is None else seed + n) for n in numbers]
@@ -208,7 +215,7 @@ class SampledRatingJudge(_RatingJudge):
             elif refusal := refusal_in(reply):
                 problems.append(("refused", refusal))
             elif reply.finish_reason == "length":
-                problems.append(("truncated", f"the reply {reply.text!r} was cut off and is no number of the scale"))
+                problems.append(("truncated", self._cut_off(reply)))
             else:
                 problems.append(("unparsed", f"the reply {reply.text!r} is no number of the scale"))
         reason, problem = problems[0] if problems else ("unparsed", "")
@@ -222,6 +229,13 @@ class SampledRatingJudge(_RatingJudge):
             usage=talk.usage,
             cached=talk.all_cached,
             replies=tuple(talk.keys),
+        )
+
+    def _cut_off(self, reply: Reply) -> str:
+        said = "spent on hidden reasoning" if reply.reasoning and not reply.text.strip() else repr(reply.text)
+        return (
+            f"the cap of {self.rate.max_tokens} tokens cut the reply off before a number of the scale ({said}): "
+            "raise --max-reply-tokens"
         )
 
 

@@ -67,9 +67,10 @@ def execute(
     *,
     repeats: int,
     n_threads: int,
+    until: int | None = None,
     on_progress: ProgressCallback | None = None,
 ) -> None:
-    """Completes a run that this process has claimed.
+    """Completes a run that this process has claimed, or its first `until` examples.
 
     Whatever ends it early, every verdict received is saved first, and a note on the error says how many are kept.
 
@@ -79,7 +80,7 @@ def execute(
     """
     units = Units(run.checklist)
     settled = run.settled if run.n_verdicts() else None
-    tasks = pending_tasks(units, examples, judge, repeats=repeats, settled=settled)
+    tasks = pending_tasks(units, examples[:until], judge, repeats=repeats, settled=settled)
     crew = Crew(judge, tasks, n_threads=n_threads)
     book = _Book(run, units.count(examples) * repeats, on_progress)
     try:

@@ -20,6 +20,9 @@ from bineval.types import OVERALL, Estimate, Question
 Method = Literal["platt", "isotonic", "auto"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
+Effect = Literal["better", "worse", "unclear"]
+
+_EFFECTS: Mapping[str, Effect] = {"below": "better", "above": "worse", "unclear": "unclear"}
 _COMPOSITE = ("cascade", "panel")
 _ENOUGH_FOR_ISOTONIC = 1000
 
@@ -68,12 +71,9 @@ class CalibrationRow:
     brier_change: Estimate
 
     @property
-    def effect(self) -> Literal["better", "worse", "unclear"]:
+    def effect(self) -> Effect:
         """What the interval of the change says; unclear when it holds 0 or there is none."""
-        low, high = self.brier_change.low, self.brier_change.high
-        if low is None or high is None or low <= 0 <= high:
-            return "unclear"
-        return "better" if high < 0 else "worse"
+        return _EFFECTS[self.brier_change.direction]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -115,7 +115,12 @@ def prepare_method(
             return Prepared(holistic_checklist(checklist), HolisticPlan(model=single.model, settings=chat))
         case _:
             asked = one_question_each(checklist, method=method, asks="rating", text=described)
-            facts = FactscoreSettings(gamma=options.gamma, seed=single.options.chat.seed, prompts=options.prompts)
+            chat = single.options.chat
+            facts = FactscoreSettings(
+                gamma=options.gamma, temperature=chat.temperature, seed=chat.seed, prompts=options.prompts
+            )
+            if chat.max_tokens is not None:
+                facts = replace(facts, max_tokens=chat.max_tokens)
             return Prepared(asked, FactscorePlan(model=single.model, judge=single, settings=facts))
 
 
@@ -130,9 +135,9 @@ def dimensions_checklist(
     # Every run has an overall score besides those of its dimensions.
     names = dict.fromkeys(dimension for example in examples for dimension in example.human if dimension != OVERALL)
     if not names:
-        raise ConfigError(
-            f"{name}: no example has human labels, which would name the dimensions: give a --checklist that does"
-        )
+        rated = any(example.human for example in examples)
+        what = f"people rated nothing but {OVERALL!r}" if rated else "no example has human labels"
+        raise ConfigError(f"{name}: {what}, and so no dimension is named: give a --checklist that does")
     known = scales or {}
     return Checklist(name=name, questions=(), dimensions={name: Dimension(scale=known.get(name)) for name in names})
 
@@ -146,10 +151,13 @@ def _single(method: str, plan: JudgePlan) -> SingleJudge:
 def _geval(
     checklist: Checklist, judge: SingleJudge, options: MethodOptions, wrap: Callable[[Model], Model] | None
 ) -> Prepared:
-    rate = RateSettings(seed=judge.options.chat.seed, prompts=_named(options.prompts, RATE_PROMPTS))
+    chat = judge.options.chat
+    rate = RateSettings(seed=chat.seed, prompts=_named(options.prompts, RATE_PROMPTS))
     if options.n_samples is not None:
         rate = replace(rate, n_samples=options.n_samples)
-    write = GenerateSettings(seed=judge.options.chat.seed, prompts=_named(options.prompts, STEPS_PROMPTS))
+    write = GenerateSettings(seed=chat.seed, prompts=_named(options.prompts, STEPS_PROMPTS))
+    if chat.max_tokens is not None:
+        rate, write = replace(rate, max_tokens=chat.max_tokens), replace(write, max_tokens=chat.max_tokens)
     try:
         steps = write_steps(checklist, wrap(judge.model), settings=write) if wrap else None
     except StepsNotKeptError:

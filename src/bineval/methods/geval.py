@@ -12,7 +12,7 @@ from bineval.errors import ModelError
 from bineval.generation.drafting import GenerateSettings
 from bineval.generation.evaluation_steps import evaluation_steps
 from bineval.judging.base import Judge
-from bineval.judging.plans import Wrap
+from bineval.judging.plans import OneModelPlan, Wrap
 from bineval.judging.rating import RateSettings, SampledRatingJudge, WeightedRatingJudge
 from bineval.judging.rating_scale import rating_scales
 from bineval.methods.dimension_questions import described, one_question_each
@@ -43,7 +43,7 @@ class OnlyKept(Wrapper):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GEvalPlan:
+class GEvalPlan(OneModelPlan):
     """A plan for a judge that rates as G-Eval does.
 
     Attributes:
@@ -52,18 +52,8 @@ class GEvalPlan:
         settings: Floor, samples, temperature, seed, prompts ("rate_token").
     """
 
-    model: Model
     sampled: bool | None = None
     settings: RateSettings = field(default_factory=RateSettings)
-
-    @property
-    def name(self) -> str:
-        """Name of the model."""
-        return self.model.name
-
-    def models(self) -> tuple[Model, ...]:
-        """The one that rates."""
-        return (self.model,)
 
     def build(self, wrap: Wrap, *, checklist: Checklist) -> Judge:
         """Builds the judge; see `JudgePlan.build`."""

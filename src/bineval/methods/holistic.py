@@ -5,16 +5,15 @@ from dataclasses import dataclass, field
 from bineval.errors import ConfigError
 from bineval.judging.base import Judge
 from bineval.judging.chat import ChatJudge, ChatSettings
-from bineval.judging.plans import Wrap
+from bineval.judging.plans import OneModelPlan, Wrap
 from bineval.judging.rating_form import RatingForm
 from bineval.judging.rating_scale import rating_scales
 from bineval.methods.dimension_questions import described, one_question_each
-from bineval.models.base import Model
-from bineval.types import Checklist, Dimension
+from bineval.types import Checklist
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class HolisticPlan:
+class HolisticPlan(OneModelPlan):
     """A plan for a judge that gives one score a dimension.
 
     Attributes:
@@ -22,17 +21,7 @@ class HolisticPlan:
         settings: Temperature, seed, cap of a reply, prompts ("rate", "judge_again"); it asks one score a call.
     """
 
-    model: Model
     settings: ChatSettings = field(default_factory=ChatSettings)
-
-    @property
-    def name(self) -> str:
-        """Name of the model."""
-        return self.model.name
-
-    def models(self) -> tuple[Model, ...]:
-        """The one that rates."""
-        return (self.model,)
 
     def build(self, wrap: Wrap, *, checklist: Checklist) -> Judge:
         """Builds the judge; see `JudgePlan.build`."""
@@ -46,8 +35,4 @@ class HolisticPlan:
 
 def holistic_checklist(checklist: Checklist) -> Checklist:
     """The checklist with one rating for each dimension of `checklist`."""
-    return one_question_each(checklist, method="holistic", asks="rating", text=_text)
-
-
-def _text(name: str, dimension: Dimension) -> str:
-    return described(name, dimension)
+    return one_question_each(checklist, method="holistic", asks="rating", text=described)

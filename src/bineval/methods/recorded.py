@@ -81,7 +81,7 @@ def recorded_job(
     """A run of scores that is ready to be made; `source` is the name of the data.
 
     Raises:
-        ConfigError: A scale is of no dimension of the scores.
+        ConfigError: A scale is of no dimension of the scores, or their mean would mix units.
     """
     dimensions = list(dict.fromkeys(key.dimension for key in scores))
     # 1 and 1.0 are the same end of a scale.
@@ -89,6 +89,7 @@ def recorded_job(
     for named in scales:
         if named not in dimensions:
             raise UnknownNameError("dimension", named, dimensions, where="the scores")
+    _check_units(scores, scales)
     checklist = Checklist(
         name=JUDGE_NAME,
         dimensions={name: Dimension(scale=scales.get(name)) for name in dimensions},
@@ -104,6 +105,18 @@ def recorded_job(
         plan=RecordedScores(scores=scores),
         options=RunOptions(repeats=1 + max(key.repeat for key in scores)),
     )
+
+
+def _check_units(scores: Scores, scales: Mapping[str, Scale]) -> None:
+    """Refuses scores in a unit of their own beside scores on a scale: "overall" is the mean of all of them."""
+    if not scales:
+        return
+    for key, value in scores.items():
+        if key.dimension not in scales and value is not None and not 0 <= value <= 1:
+            raise ConfigError(
+                f"{key.dimension} has scores such as {value:g} and no scale, and {next(iter(scales))} has one: their "
+                "mean would mean nothing; give each dimension its --scale, or import them as runs of their own"
+            )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -29,6 +29,11 @@ _FEWEST_OF_EACH_LABEL = 5
 _NO_WEIGHT = 0.01
 
 
+Effect = Literal["helped", "hurt", "unclear"]
+
+_EFFECTS: Mapping[str, Effect] = {"above": "helped", "below": "hurt", "unclear": "unclear"}
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DimensionWeights:
     """The weights of one dimension.
@@ -56,12 +61,9 @@ class DimensionWeights:
     comparisons: tuple[Comparison, ...]
 
     @property
-    def effect(self) -> Literal["helped", "hurt", "unclear"]:
+    def effect(self) -> Effect:
         """What the interval of the change of Spearman's rho says; unclear when it holds 0 or there is none."""
-        change = self.comparisons[0].change
-        if change.low is None or change.high is None or change.low <= 0 <= change.high:
-            return "unclear"
-        return "helped" if change.low > 0 else "hurt"
+        return _EFFECTS[self.comparisons[0].change.direction]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

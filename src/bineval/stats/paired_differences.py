@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -29,14 +28,6 @@ class Difference:
     estimate: Estimate
     p_value: float | None
     p_adjusted: float | None = None
-
-    @property
-    def direction(self) -> Literal["first", "second", "unclear"]:
-        """Which of the two has the higher coefficient, by the interval."""
-        low, high = self.estimate.low, self.estimate.high
-        if low is None or high is None or low <= 0 <= high:
-            return "unclear"
-        return "first" if low > 0 else "second"
 
 
 def correlation_difference(

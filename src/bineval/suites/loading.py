@@ -26,7 +26,7 @@ def load_suite(
     seed: int = 0,
     warn: Warn,
 ) -> list[Example]:
-    """Returns the examples of a suite, in the order of its data, or of the draw where one is made.
+    """Returns the examples of a suite, group by group in the order of its data, or of the draw where one is made.
 
     Args:
         suite: The suite.
@@ -38,17 +38,20 @@ def load_suite(
 
     Raises:
         ConfigError: There is no such data on the hub, or the limit is not what it should be.
-        DataError: A file is not what it should be, or lacks the suite's human labels.
+        DataError: A file is not what it should be, or lacks the suite's human labels or groups.
     """
     examples = hub_examples(suite) if data is None else read_examples(data, warn=warn)
     source = str(data or suite.hub)
     _check_labels(suite, examples, source)
+    _check_groups(suite, examples, source)
     if references is not None:
         examples = _with_references(examples, _read_references(references, warn))
     if suite.reference_system is not None:
         examples = _with_reference_system(examples, suite.reference_system)
     kept = [example for example in examples if example.system not in suite.left_out]
-    return kept if limit is None else draw_groups(kept, limit, seed=seed)
+    if limit is not None:
+        return draw_groups(kept, limit, seed=seed)
+    return [example for members in _by_group(kept).values() for example in members]
 
 
 def draw_groups(examples: Sequence[Example], n_groups: int, *, seed: int) -> list[Example]:
@@ -61,9 +64,7 @@ def draw_groups(examples: Sequence[Example], n_groups: int, *, seed: int) -> lis
     """
     if n_groups < 1:
         raise ConfigError(f"limit must be at least 1, not {n_groups}")
-    members: dict[Hashable, list[Example]] = {}
-    for example in examples:
-        members.setdefault(resampling_group(example), []).append(example)
+    members = _by_group(examples)
     groups = list(members)
     order = np.random.default_rng(seed).permutation(len(groups))
     return [example for i in order[:n_groups] for example in members[groups[i]]]
@@ -78,6 +79,22 @@ def _check_labels(suite: Suite, examples: Sequence[Example], source: str) -> Non
             f"{', '.join(missing)}: is it another suite's?",
             file=source,
         )
+
+
+def _check_groups(suite: Suite, examples: Sequence[Example], source: str) -> None:
+    if suite.level == "group" and (nameless := sum(example.group is None for example in examples)):
+        raise DataError(
+            f"{suite.title} is correlated within groups (documents or prompts), and {nameless} of {len(examples)} "
+            "rows have no 'group'",
+            file=source,
+        )
+
+
+def _by_group(examples: Sequence[Example]) -> dict[Hashable, list[Example]]:
+    members: dict[Hashable, list[Example]] = {}
+    for example in examples:
+        members.setdefault(resampling_group(example), []).append(example)
+    return members
 
 
 def _read_references(path: str | Path, warn: Warn) -> dict[str, list[Json]]:
@@ -103,14 +120,17 @@ def _with_references(examples: Sequence[Example], references: Mapping[str, list[
 
 
 def _with_reference_system(examples: Sequence[Example], system: str) -> list[Example]:
-    """The examples with one system's output as the reference of its group, where they have none.
+    """The examples with one system's output as the reference of the others in its group, where they have none.
 
-    It stands among the metadata, where metrics look for references: a judge must not see it.
+    It stands among the metadata, where metrics look for references: a judge must not see it. That system's own outputs
+    get none, for each would be compared with itself.
     """
-    outputs = {example.group: example.output for example in examples if example.system == system}
+    outputs = {
+        example.group: example.output for example in examples if example.system == system and example.group is not None
+    }
     return [
         replace(example, metadata={"references": [outputs[example.group]], **example.metadata})
-        if example.group in outputs
+        if example.system != system and example.group in outputs
         else example
         for example in examples
     ]

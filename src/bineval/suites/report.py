@@ -1,15 +1,17 @@
 """What a benchmark says: each method's correlations with people, and whether decomposing into questions helped."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from bineval.hashing import Json
 from bineval.judging.runs import Run
 from bineval.metaeval.differences import MetaDifference
 from bineval.metaeval.rows import MetaOptions, MetaRow
-from bineval.metaeval.series import ScoreKind
+from bineval.metaeval.series import AVERAGE, ScoreKind
 from bineval.methods.meta import meta
+from bineval.stats.intervals import resampling_group
+from bineval.stats.significance import holm
 from bineval.suites.base import Suite
 from bineval.suites.published import PUBLISHED
 from bineval.types import Estimate
@@ -22,6 +24,12 @@ ANSWERING = ("binary", "boolean")
 
 WHOLE = ("boolean", "geval", "holistic")
 """The methods that ask the same backbone about each dimension as a whole."""
+
+
+Verdict = Literal["helped", "hurt", "made no clear difference"]
+
+_VERDICTS: Mapping[str, Verdict] = {"above": "helped", "below": "hurt", "unclear": "made no clear difference"}
+_SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +55,8 @@ class Effect:
         against_score: Which score of it.
         dimension: The dimension, or "average".
         difference: Spearman's correlation of the decomposed method less the other's, on the same outputs and resamples.
+        p_value: Two-sided, of no difference; None without an interval.
+        p_adjusted: The p-value adjusted (Holm) for all comparisons on the average, or for all by dimension.
     """
 
     score: ScoreKind
@@ -54,14 +64,15 @@ class Effect:
     against_score: ScoreKind
     dimension: str
     difference: Estimate
+    p_value: float | None
+    p_adjusted: float | None
 
     @property
-    def verdict(self) -> Literal["helped", "hurt", "made no clear difference"]:
-        """By the interval; no clear difference when it holds 0 or there is none."""
-        low, high = self.difference.low, self.difference.high
-        if low is None or high is None or low <= 0 <= high:
+    def verdict(self) -> Verdict:
+        """By the interval and the adjusted p-value, both of which must be clear."""
+        if self.p_adjusted is None or self.p_adjusted >= _SIGNIFICANT:
             return "made no clear difference"
-        return "helped" if low > 0 else "hurt"
+        return _VERDICTS[self.difference.direction]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,14 +130,14 @@ def bench_report(suite: Suite, runs: Mapping[str, Run], *, judge: str | None, se
     """
     report = meta(list(runs.values()), options=MetaOptions(level=suite.level, seed=seed))
     methods = {run.name: method for method, run in runs.items()}
-    examples = list(next(iter(runs.values())).examples())
+    examples = {example.id: example for run in runs.values() for example in run.examples()}
     return BenchReport(
         suite=suite,
         judge=judge,
         n_examples=len(examples),
-        n_groups=len({example.group or example.id for example in examples}),
+        n_groups=len({resampling_group(example) for example in examples.values()}),
         rows=tuple(BenchRow(method=methods[row.run], figures=row) for row in report.rows),
-        effects=tuple(_effects(suite, runs, report.rows, seed)),
+        effects=_adjusted(list(_effects(suite, runs, report.rows, seed))),
         notes=(*suite.notes, *report.notes),
     )
 
@@ -147,6 +158,20 @@ def _effects(suite: Suite, runs: Mapping[str, Run], rows: Sequence[MetaRow], see
                 yield _effect(item, whole[item.run])
 
 
+def _adjusted(effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    """The effects with p-values adjusted for each other; the average and the single dimensions are two questions."""
+    found = list(effects)
+    for of_average in (True, False):
+        family = [
+            i
+            for i, effect in enumerate(found)
+            if (effect.dimension == AVERAGE) == of_average and effect.p_value is not None
+        ]
+        for i, p_adjusted in zip(family, holm([found[i].p_value or 0.0 for i in family]), strict=True):
+            found[i] = replace(found[i], p_adjusted=p_adjusted)
+    return tuple(found)
+
+
 def _effect(item: MetaDifference, method: str) -> Effect:
     estimate = item.difference.estimate
     return Effect(
@@ -161,6 +186,8 @@ def _effect(item: MetaDifference, method: str) -> Effect:
             n=estimate.n,
             method=estimate.method,
         ),
+        p_value=item.difference.p_value,
+        p_adjusted=None,
     )
 
 

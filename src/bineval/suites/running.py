@@ -1,8 +1,7 @@
 """Runs several methods on the examples of one suite, document by document, so that whatever is finished compares."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import groupby
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from bineval.judging.job import Job
 from bineval.judging.runner import Progress, ProgressCallback
@@ -10,7 +9,7 @@ from bineval.judging.runs import Run
 from bineval.models.budget import Ledger
 from bineval.stats.intervals import resampling_group
 from bineval.store.database import Store
-from bineval.types import Example, Usage
+from bineval.types import Usage
 
 
 def run_methods(
@@ -22,7 +21,7 @@ def run_methods(
     that begin alike; so all methods take a document before the next, and an interruption leaves them even.
 
     Args:
-        jobs: By method, over the same examples; their limits are set here.
+        jobs: By method, over examples of the same groups, each group's together.
         store: Keeps the runs; finished work is never asked again.
         on_progress: Told where all methods together stand.
         ledger: The budget of all methods together; None for a budget of each.
@@ -32,11 +31,15 @@ def run_methods(
     """
     runs: dict[str, Run] = {}
     together = _Together({method: job.n_planned() for method, job in jobs.items()}, on_progress)
-    for limit in _limits(jobs):
+    before: Mapping[str, int] = {}
+    for turn in _turns(jobs):
         for method, job in jobs.items():
-            part = replace(job, options=replace(job.options, limit=limit))
-            runs[method] = Run(part.execute(store, None, together.begin(method), ledger=ledger))
-    return runs
+            # A method has no example in some groups, such as a metric where there is no reference.
+            if turn[method] > before.get(method, 0):
+                sitting = job.execute(store, None, together.begin(method), ledger=ledger, until=turn[method])
+                runs[method] = Run(sitting)
+        before = turn
+    return {method: runs[method] for method in jobs}
 
 
 class _Together:
@@ -75,17 +78,13 @@ class _Together:
         )
 
 
-def _limits(jobs: Mapping[str, Job]) -> Iterator[int]:
-    """The numbers of examples after which each method has its turn."""
-    examples = next(iter(jobs.values())).examples
-    if any(model.capabilities.shares_prefix for job in jobs.values() for model in job.plan.models()):
-        yield from _ends_of_groups(examples)
-    else:
-        yield len(examples)
-
-
-def _ends_of_groups(examples: Sequence[Example]) -> Iterator[int]:
-    n = 0
-    for _, group in groupby(examples, key=resampling_group):
-        n += len(list(group))
-        yield n
+def _turns(jobs: Mapping[str, Job]) -> Iterator[Mapping[str, int]]:
+    """How many of its examples each method has judged after each turn of all methods."""
+    if not any(model.capabilities.shares_prefix for job in jobs.values() for model in job.plan.models()):
+        yield {method: len(job.examples) for method, job in jobs.items()}
+        return
+    sizes = {method: Counter(map(resampling_group, job.examples)) for method, job in jobs.items()}
+    done = dict.fromkeys(jobs, 0)
+    for group in dict.fromkeys(group for members in sizes.values() for group in members):
+        done = {method: n + sizes[method][group] for method, n in done.items()}
+        yield done

@@ -127,3 +127,10 @@ class Estimate:
     high: float | None
     n: int
     method: str
+
+    @property
+    def direction(self) -> Literal["above", "below", "unclear"]:
+        """On which side of 0 the whole interval lies; unclear when it holds 0 or there is none."""
+        if self.low is None or self.high is None or self.low <= 0 <= self.high:
+            return "unclear"
+        return "above" if self.low > 0 else "below"

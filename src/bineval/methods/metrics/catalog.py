@@ -17,7 +17,7 @@ class _Entry:
     Attributes:
         path: Module, within this package, and class.
         arguments: What tells the class which variant is meant.
-        runs_model: Whether it runs a model, and so takes `model` and `device`.
+        runs_model: Whether it runs a model, and so takes `model`.
         per_dimension: Whether it depends on the dimension; the others compare with one field of the example.
     """
 
@@ -51,9 +51,7 @@ LEFT_OUT = {
 _USUAL_AGAINST: Against = "reference"
 
 
-def metric_plan(
-    method: str, *, against: str = _USUAL_AGAINST, model: str | None = None, device: str | None = None
-) -> MetricPlan:
+def metric_plan(method: str, *, against: str = _USUAL_AGAINST, model: str | None = None) -> MetricPlan:
     """Returns the plan for a judge that is a metric.
 
     The judge's name says what is not as usual: "bleu", "bleu(input)", "bertscore(FacebookAI/roberta-base)".
@@ -62,7 +60,6 @@ def metric_plan(
         method: One of `METRICS`.
         against: Field that outputs are compared with, one of `AGAINST`; "unieval-t5" reads what its questions need.
         model: Name on the Hugging Face hub, or a folder, for a metric that runs a model; None for the usual one.
-        device: Device of torch for such a metric; None for CUDA where there is one, else the processor.
 
     Raises:
         UnknownNameError: There is no such metric or field.
@@ -77,22 +74,28 @@ def metric_plan(
     field = next((name for name in AGAINST if name == against), None)
     if field is None:
         raise UnknownNameError("field to compare with", against, AGAINST)
-    if not entry.runs_model and (model or device):
+    if not entry.runs_model and model:
         raise ConfigError(f"{method} runs no model: leave out --metric-model")
     if entry.per_dimension and field != _USUAL_AGAINST:
         raise ConfigError(f"{method} reads the fields that the question of each dimension needs: leave out --against")
-    make, name = _maker(entry, field, model, device)
+    make, name = _maker(entry, field, model)
     unusual = [text for text in (field if field != _USUAL_AGAINST else None, model) if text]
     return MetricPlan(name=f"{name}({', '.join(unusual)})" if unusual else name, make=make)
 
 
-def _maker(
-    entry: _Entry, against: Against, model: str | None, device: str | None
-) -> tuple[Callable[[Sequence[str]], Metric], str]:
+def heeds(method: str) -> frozenset[str]:
+    """Which of "against" and "metric_model" a metric heeds; it may be one that is left out."""
+    entry = _ENTRIES.get(method, _Entry(path=""))
+    return frozenset(
+        name for name, heeded in (("against", not entry.per_dimension), ("metric_model", entry.runs_model)) if heeded
+    )
+
+
+def _maker(entry: _Entry, against: Against, model: str | None) -> tuple[Callable[[Sequence[str]], Metric], str]:
     """What makes the metric for the dimensions of a checklist, and the metric's name."""
     module, _, class_name = entry.path.partition(":")
     metric_class: Any = getattr(importlib.import_module(f"bineval.methods.metrics.{module}"), class_name)
-    options = {"model": model, "device": device} if entry.runs_model else {}
+    options = {"model": model} if entry.runs_model else {}
     if entry.per_dimension:
         return (lambda dimensions: metric_class(dimensions, **options)), metric_class.name
     comparison: Comparison = metric_class(*entry.arguments, **options)
