@@ -238,3 +238,11 @@ def test_requests_are_one_exactly_when_all_their_fields_are() -> None:
     assert len({*texts, str(base.to_json())}) == len(changed) + 1
     assert {name for change in changed for name in change} == {item.name for item in dataclasses.fields(Request)}
     assert str(dataclasses.replace(base, temperature=0).to_json()) == str(base.to_json())
+
+
+@pytest.mark.parametrize("scale", [(1, 1), (5, 1), (0, float("inf")), (float("nan"), 1)])
+def test_a_scale_that_is_no_interval_is_refused(scale: tuple[float, float]) -> None:
+    with pytest.raises(ConfigError, match="must be two finite numbers, the lower one first, not"):
+        Dimension(scale=scale)
+    with pytest.raises(ConfigError, match="the scale of 'full' must be two finite numbers"):
+        dataclasses.replace(FULL, name="full", scale=scale)

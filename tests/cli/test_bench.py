@@ -110,7 +110,8 @@ def test_too_many_unanswered_questions_end_with_their_own_exit_code(folder: Fold
 
 def test_the_writer_of_the_questions_is_asked_at_its_own_server(folder: Folder) -> None:
     done = folder.bineval(
-        *ARGUMENTS, "--method", "binary", "--generate", "openai/writer",
+        "bench", "qags-xsum", "--data", "xsum.jsonl", "--judge", "openai/judge", "--method", "binary",
+        "--generate", "openai/writer",
         "--base-url", "http://127.0.0.1:9/v1", "--generate-url", "http://127.0.0.1:1/v1", "--timeout", "1",
         env={"OPENAI_API_KEY": "none"},
     )  # fmt: skip

@@ -5,10 +5,12 @@ import pytest
 from bineval.cli.figure_files import write_figures
 from bineval.errors import ConfigError
 from bineval.figures import SystemMean, systems
+from bineval.types import Estimate
 
 
 def test_figures_whose_names_differ_in_odd_signs_alone_have_files_of_their_own(tmp_path: Path) -> None:
-    drawing = systems([SystemMean(rater="people", system=name, mean=0.5, low=None, high=None) for name in "ab"])
+    estimate = Estimate(value=0.5, low=None, high=None, n=1, method="no interval: one output")
+    drawing = systems([SystemMean(name=name, system="a", estimate=estimate) for name in ("people", "ours")])
     write_figures({"a b": drawing, "a/b": drawing, "A-b": drawing}, tmp_path / "new" / "folder")
     assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == [
         "A-b-3.svg",

@@ -48,7 +48,7 @@ def test_the_tables_name_runs_dimensions_levels_and_what_is_missing(folder: Fold
         "Correlation with people · level pooled: over all outputs together",
         "judged (soft)",
         "Pearson",
-        "Kendall is tau-b",
+        "Kendall tau-b",
         "metric less judged",
         "p (Holm) is adjusted for all",
         "Mean rating of people · from the ratings of 30 % of the groups",
@@ -86,7 +86,7 @@ def test_json_on_stdout_and_words_on_stderr(folder: Folder) -> None:
 
 def test_at_group_level_the_groups_used_are_shown(folder: Folder) -> None:
     done = meta(folder, "judged", "--level", "group", "--constant", "zero")
-    assert "in each group of outputs, then the mean over the groups" in done.out
+    assert "in each group of outputs (a document or prompt), then the mean over the groups" in done.out
     assert "10 of 10" in done.out
     assert "groups whose ratings or scores are all equal count as 0" in done.out
 

@@ -311,4 +311,78 @@ def test_of_two_runs_with_answers_of_people_it_is_told_which_one_is_right_alone(
     # The first is always right and the other, which says the opposite, never: p = 2 · 2^-40.
     assert right is not None
     assert (right.n, right.first_only, right.second_only) == (N, 0, N)
-    assert right.p_value == pytest.approx(2 * 2.0**-N)
+    assert (right.test, right.p_value) == ("McNemar", pytest.approx(2 * 2.0**-N))
+    # Two comparisons, of truth and over all questions, which here is the same.
+    assert right.p_adjusted == pytest.approx(4 * 2.0**-N)
+    assert right.difference.value == -1
+
+
+def test_an_unknown_answer_is_neither_right_nor_wrong(open_runs: ExitStack, tmp_path: Path) -> None:
+    first = run_of(open_runs, tmp_path, "first")
+    silent = probable(lambda p, _: None if p < 0.5 else 1 - p, name="scripted/silent")
+    other = run_of(open_runs, tmp_path, "other", judge=silent)
+    rows = [
+        {"example_id": item.id, "question_id": "tru-1", "answer": "yes" if chance(i) > 0.5 else "no"}
+        for i, item in enumerate(examples(N))
+    ]
+    row = by_place(meta([first, other], written(tmp_path, rows)).rows)["other", "hard", "truth"]
+    [right] = [item.right for item in row.agreement if item.kind == "run"]
+    assert right is not None
+    assert (right.n, right.second_only) == (N // 2, N // 2)
+
+
+def test_where_groups_hold_several_answers_their_difference_is_drawn_by_groups(
+    open_runs: ExitStack, tmp_path: Path
+) -> None:
+    data = [replace(item, group=f"g{i // 4}") for i, item in enumerate(rated())]
+    first = run_of(open_runs, tmp_path, "people", data=data)
+    other = run_of(open_runs, tmp_path, "other", judge=probable(lambda _, __: 0.9, name="scripted/yes"), data=data)
+    rows = [
+        {"example_id": item.id, "question_id": "tru-1", "answer": "yes" if chance(i) > 0.5 else "no"}
+        for i, item in enumerate(examples(N))
+    ]
+    row = by_place(meta([first, other], written(tmp_path, rows)).rows)["other", "hard", "truth"]
+    # A run may be named as people are here.
+    assert [(item.kind, item.rater) for item in row.agreement] == [("people", "people"), ("run", "people")]
+    right = row.agreement[1].right
+    assert right is not None
+    assert (right.test, right.difference.value) == ("bootstrap", -0.5)
+    assert "over 10 groups" in right.difference.method
+    assert row.agreement[1].figures.tpr.value is None, "another run is not taken for right"
+
+
+def test_a_dimension_named_as_the_average_is_refused(open_runs: ExitStack, tmp_path: Path) -> None:
+    data = [replace(item, human={"average": 1 + i % 5}) for i, item in enumerate(examples(N))]
+    rows = [{"example_id": item.id, "dimension": "average", "value": 0.5} for item in data]
+    run = open_runs.enter_context(import_scores(data, rows, name="r", store=tmp_path / "s.db"))
+    with pytest.raises(ConfigError, match="a dimension is named 'average'"):
+        meta([run])
+
+
+def test_what_keeps_systems_from_being_comparable_is_told(open_runs: ExitStack, tmp_path: Path) -> None:
+    data = [
+        replace(item, group=f"g{i // 2}", system="ab"[i % 2] if i < N - 4 else None) for i, item in enumerate(rated())
+    ]
+    assert meta([run_of(open_runs, tmp_path, "even", data=data)]).notes == (
+        "run even: 4 of 40 outputs name no system, and are left out where systems are compared",
+    )
+    data = [item for i, item in enumerate(data) if i not in (1, 3)]
+    assert meta([run_of(open_runs, tmp_path, "uneven", data=data)]).notes[-1] == (
+        "run uneven: the systems have outputs for different groups, 16 to 18 of 18: their means are not over the same "
+        "inputs"
+    )
+
+
+def test_ratings_that_are_not_looked_at_count_for_the_mean_of_people_only_as_scores(
+    open_runs: ExitStack, tmp_path: Path
+) -> None:
+    scores = [{"example_id": f"e{i}", "dimension": "truth", "value": 1 + 4 * chance(i)} for i in range(N)]
+    half = [replace(item, human=item.human if i % 2 else {}) for i, item in enumerate(rated())]
+    run = open_runs.enter_context(
+        import_scores(half, scores, name="r", store=tmp_path / "s.db", scales={"truth": (1, 5)})
+    )
+    [row] = [row for row in meta([run], options=MetaOptions(labeled_share=0.5, seed=1)).rows if row.human_mean]
+    assert row.human_mean is not None
+    # Outputs without a rating are not left out, and their rating is not 0.
+    assert (row.human_mean.n_labeled, row.human_mean.n_unlabeled) == (10, 30)
+    assert row.human_mean.prediction_powered.value == pytest.approx(3, abs=0.2)

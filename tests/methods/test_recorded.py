@@ -59,7 +59,7 @@ def test_on_a_scale_scores_are_mapped_to_0_and_1_and_shown_scaled(tmp_path: Path
 
 
 def test_scores_in_a_unit_of_their_own_are_not_averaged_with_scores_on_a_scale(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="rouge has scores such as -7.25 and no scale, and style has one"):
+    with pytest.raises(ConfigError, match=r"rouge has scores such as -7\.25 and no scale, and style has one"):
         imported(tmp_path, scales={"style": (1, 5)})
     shares = [row for row in SCORES if row["value"] != -7.25]
     imported(tmp_path, shares, scales={"style": (1, 5)}).close()

@@ -126,6 +126,11 @@ def test_at_extreme_yes_rates_kappa_falls_and_that_is_said() -> None:
     assert "read AC1" in found.caution
 
 
+@pytest.mark.parametrize(("n_yes", "said"), [(90, False), (91, True), (10, False), (9, True)])
+def test_the_caution_begins_beyond_nine_of_ten(n_yes: int, said: bool) -> None:
+    assert (agreement(table(n_yes, 0, 0, 100 - n_yes)).caution is not None) is said
+
+
 def test_ratings_that_are_all_alike_leave_kappa_and_alpha_undefined() -> None:
     found = agreement(units(*[(Y, Y)] * 8), second_is_right=True)
     assert (found.raw.value, found.ac1.value, found.tpr.value) == (1.0, 1.0, 1.0)

@@ -61,9 +61,25 @@ def test_the_p_value_of_a_mean_is_near_that_of_the_t_test() -> None:
     assert of_a_mean(values).p_value() == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=0.3)
 
 
+@pytest.mark.parametrize(("n", "mean"), [(30, 0.7), (100, 0.45), (100, 0.6), (300, 0.25)])
+def test_where_no_draw_lies_beyond_zero_the_tail_of_the_draws_goes_on(n: int, mean: float) -> None:
+    values = np.random.default_rng(3).normal(mean, 1.0, size=n)
+    found = of_a_mean(values)
+    assert (found.draws <= 0).sum() < 3
+    # The number of draws alone would never give less than .0009.
+    ratio = np.log10(found.p_value()) / np.log10(stats.ttest_1samp(values, 0).pvalue)
+    assert 0.8 < ratio < 1.25
+
+
+def test_what_is_the_same_in_all_resamples_has_the_p_value_of_the_sign_test() -> None:
+    same = Replicates(value=-1.0, draws=np.full(2000, -1.0), left_out=np.full(8, -1.0), n_groups=8)
+    assert same.p_value() == stats.binomtest(0, 8).pvalue
+    nothing = Replicates(value=0.0, draws=np.zeros(2000), left_out=np.zeros(8), n_groups=8)
+    assert nothing.p_value() == 1.0
+
+
 def test_a_p_value_is_never_zero_and_one_at_zero() -> None:
-    # No draw of 2,000 is below 0: the share is 1/2001, whose normal point 3.29 √(19/20) has the t-share .0023 a side.
-    assert of_a_mean(np.linspace(50, 51, 20)).p_value() == pytest.approx(0.0046, abs=1e-4)
+    assert of_a_mean(np.linspace(50, 51, 20)).p_value() == 2e-10
     values = np.array([-1.0, 1.0] * 5)
     assert of_a_mean(values).p_value() == 1.0
     # Its sign does not matter.

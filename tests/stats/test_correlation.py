@@ -61,6 +61,18 @@ def test_a_constant_group_counts_as_zero_where_that_is_asked_for() -> None:
     assert (found.n, found.groups_used, found.groups_skipped) == (9, 3, 0)
 
 
+def test_a_group_of_one_output_is_skipped_even_where_constant_groups_count_as_zero() -> None:
+    found = correlations([*WORKED, rated("single", "a", 3, 0.5)], level="group", constant_is_zero=True)
+    assert values(found) == pytest.approx({"pearson": 0.5, "spearman": 0.5, "kendall": 4 / 9})
+    assert (found.groups_used, found.groups_skipped) == (3, 1)
+
+
+def test_by_system_those_that_name_none_are_left_out() -> None:
+    named = drawn(6, 9)
+    nameless = [rated(group, None, 1, 1) for group in range(6)]
+    assert correlations([*named, *nameless], level="system") == correlations(named, level="system")
+
+
 def test_pooled_it_is_over_all_examples() -> None:
     found = correlations(WORKED, level="pooled")
     assert values(found) == pytest.approx(by_scipy([(item.human, item.value) for item in WORKED]))
@@ -147,7 +159,6 @@ def test_copies_within_a_group_know_no_more() -> None:
             "undefined: no group has two distinct human ratings and two distinct predicted values",
         ),
         ([rated(i, "s", i, i) for i in range(6)], "system", "undefined: all human ratings are equal"),
-        ([rated(1, None, 1, 1), rated(2, "s", 2, 2)], "system", "undefined: 1 of 2 examples have no system"),
     ],
 )
 def test_what_is_undefined_is_none_with_the_reason(items: list[Rated], level: Level, method: str) -> None:
@@ -155,6 +166,11 @@ def test_what_is_undefined_is_none_with_the_reason(items: list[Rated], level: Le
     for name in COEFFICIENTS:
         estimate = getattr(found, name)
         assert (estimate.value, estimate.low, estimate.n, estimate.method) == (None, None, len(items), method)
+
+
+def test_without_any_system_there_is_nothing_to_correlate_at_their_level() -> None:
+    found = correlations([rated(1, None, 1, 1), rated(2, None, 2, 2)], level="system")
+    assert (found.n, found.kendall.value, found.kendall.method) == (0, None, "undefined: no example names its system")
 
 
 @pytest.mark.parametrize("level", ["pooled", "group"])

@@ -66,6 +66,17 @@ def test_a_judge_does_not_differ_from_itself() -> None:
     assert difference.estimate.direction == "unclear"
 
 
+def test_the_greatest_difference_that_there_can_be_has_a_p_value() -> None:
+    good = [
+        Rated(example_id=f"{g}-{i}", group=g, system=None, human=float(i), value=float(i))
+        for g in range(8)
+        for i in range(4)
+    ]
+    found = one(good, [replace(item, value=-item.value) for item in good], level="group")
+    assert (found.estimate.value, found.estimate.low) == (2.0, None)
+    assert found.p_value == pytest.approx(2 * 0.5**8), "the sign test over eight groups"
+
+
 def test_one_coefficient_is_that_of_all_at_once() -> None:
     good, weak = drawn(12, 4)
     together = paired_differences({"": good}, {"": weak}, level="group", seed=3)

@@ -98,6 +98,30 @@ def test_without_unlabeled_examples_it_is_the_mean_of_the_labels() -> None:
     assert (estimate.value, estimate.low, estimate.high) == pytest.approx((alone.value, alone.low, alone.high))
 
 
+def test_the_interval_leans_as_the_influence_of_skewed_ratings_does() -> None:
+    # One rating in twelve is far above the others. The acceleration of the jackknife moves both ends up, by more than
+    # half of what the percentiles of the resamples alone would leave above the value.
+    labeled: list[Labeled] = [(i, 9.0 if i % 12 == 0 else 1.0 + i % 3 / 10, 0.0) for i in range(48)]
+    estimate = prediction_powered_mean(labeled, [])
+    assert estimate.value is not None
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert (estimate.high - estimate.value) / (estimate.value - estimate.low) > 1.4
+    assert (estimate.low, estimate.high) == pytest.approx(
+        (labels_alone(labeled).low, labels_alone(labeled).high), rel=0.005
+    )
+
+
+def test_labeled_and_unlabeled_groups_are_drawn_apart() -> None:
+    # As many of both, with the same values in the same order: drawn alike, the difference of the judge's means would be
+    # 0 in every resample, and the judge would seem to know nothing of itself.
+    labeled, unlabeled = drawn(60, 60, noise=0.1)
+    same = [(60 + group, judge) for group, _, judge in labeled]
+    alike, apart = prediction_powered_mean(labeled, same), prediction_powered_mean(labeled, unlabeled)
+    assert width(alike) == pytest.approx(width(apart), rel=0.25)
+    assert width(alike) < 0.9 * width(labels_alone(labeled))
+
+
 def test_copies_within_a_group_know_no_more() -> None:
     labeled, unlabeled = drawn(20, 80)
     once = prediction_powered_mean(labeled, unlabeled)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from bineval.stats.significance import McNemar, holm, mcnemar
+from bineval.stats.significance import McNemar, holm, holm_defined, mcnemar
 
 
 def test_holm_of_four_worked_p_values() -> None:
@@ -23,6 +23,11 @@ def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
 def test_holm_of_one_changes_nothing_and_of_none_is_none() -> None:
     assert holm([0.2]) == [0.2]
     assert holm([]) == []
+
+
+def test_a_p_value_that_there_is_not_does_not_count() -> None:
+    assert holm_defined([None, 0.02, None, 0.01]) == [None, 0.02, None, 0.02]
+    assert holm_defined([None]) == [None]
 
 
 def test_mcnemar_of_ten_worked_pairs() -> None:

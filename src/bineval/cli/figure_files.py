@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +41,7 @@ def write_figures(drawings: "Mapping[str, Drawing]", folder: Path) -> None:
 
 def _free_stem(stem: str, taken: set[str]) -> str:
     """The stem, with a number where another file of this folder has it already; names may differ in odd signs only."""
-    free = next(name for name in (stem, *(f"{stem}-{n}" for n in count(2))) if name.lower() not in taken)
+    names = chain([stem], (f"{stem}-{n}" for n in count(2)))
+    free = next(name for name in names if name.lower() not in taken)
     taken.add(free.lower())
     return free

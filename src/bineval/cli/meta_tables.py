@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bineval.metaeval.differences import MetaDifference
-    from bineval.metaeval.rows import MetaRow
+    from bineval.metaeval.rows import MetaRow, RaterAgreement
     from bineval.methods.meta import MetaReport
+    from bineval.stats.distributions import SystemOrder
+    from bineval.stats.paired_accuracy import PairedAccuracy
     from bineval.stats.paired_differences import Difference
     from bineval.types import Estimate
 
@@ -33,6 +35,7 @@ _HUMAN_MEANS = {
     "all_labels": "all labels",
 }
 _SURE = 0.05
+_KINDS = ("people", "repeats")
 
 
 def print_meta(report: "MetaReport", screen: "Console") -> None:
@@ -77,8 +80,13 @@ class _Printer:
         for (name, first), items in groupby(self._report.differences, key=_compared):
             self._title(f"{name} less {first}", "difference of the correlations on the same outputs")
             self._screen.print(_difference_table(list(items)))
-        if n := len([item for item in self._report.differences if item.difference.p_value is not None]):
-            self._legend(f"p (Holm) is adjusted for all {n} differences shown; higher, lower: p (Holm) below {_SURE:g}")
+        tested = [item.difference for item in self._report.differences if item.difference.p_value is not None]
+        if tested:
+            n = len([item for item in tested if item.coefficient == tested[0].coefficient])
+            self._legend(
+                f"p (Holm) is adjusted for all {n} differences of the same coefficient; higher, lower: p (Holm) below "
+                f"{_SURE:g}"
+            )
 
     def human_means(self) -> None:
         rows = [row for row in self._report.rows if row.human_mean is not None]
@@ -101,11 +109,11 @@ class _Printer:
         rows = [row for row in self._report.rows if row.agreement]
         if not rows:
             return
-        raters = list(dict.fromkeys(item.rater for row in rows for item in row.agreement))
+        raters = list(dict.fromkeys(_rater(item) for row in rows for item in row.agreement))
         self._title("Agreement of the answers yes and no", "with each rater named above its column")
         table = _table(*self._row_titles(), "", *raters)
         for row in rows:
-            by_rater = {item.rater: item.figures for item in row.agreement}
+            by_rater = {_rater(item): item.figures for item in row.agreement}
             names = self._row_names(row)
             empty = [""] * len(names)
             n = [str(by_rater[rater].n) if rater in by_rater else "" for rater in raters]
@@ -122,11 +130,12 @@ class _Printer:
             for item in row.agreement:
                 if item.right is not None:
                     self._legend(
-                        f"{_place(row)}, where only one of the two is right: it {item.right.first_only} times, "
-                        f"{item.rater} {item.right.second_only} times (McNemar, {p_words(item.right.p_value)})"
+                        f"{_place(row)}: right alone {item.right.first_only} times, {_rater(item)} "
+                        f"{item.right.second_only} times; difference of the shares right "
+                        f"{estimate_cell(item.right.difference)}{_tested(item.right)}"
                     )
                 if item.figures.caution:
-                    self._legend(f"{_place(row)}, {item.rater}: {item.figures.caution}")
+                    self._legend(f"{_place(row)}, {_rater(item)}: {item.figures.caution}")
 
     def distributions(self) -> None:
         rows = [row for row in self._report.rows if row.shapes is not None and row.shapes.distance.value is not None]
@@ -156,7 +165,10 @@ class _Printer:
             if with_systems:
                 self._title("Systems", f"mean rating of people / mean score{f', {name}' if self._several else ''}")
                 self._screen.print(_system_table(with_systems))
-                self._legend("alike: pairs of systems that people tell apart and that the scores put in the same order")
+                self._legend(
+                    "alike: pairs of systems that people tell apart and that the scores put in the same order; tied: "
+                    "pairs to which they give the same mean"
+                )
 
     def notes(self) -> None:
         self._screen.print()
@@ -247,10 +259,13 @@ def _system_table(rows: "Sequence[MetaRow]") -> "Table":
     for system in sorted(cells, key=lambda name: sum(humans[name]) / len(humans[name])):
         table.add_row(plain(system), *(cells[system].get(row.dimension, "–") for row in rows))
     table.add_row("")
-    table.add_row(
-        "alike", *(f"{row.systems.n_alike} of {row.systems.n_pairs}" for row in rows if row.systems is not None)
-    )
+    table.add_row("alike", *(_alike(row.systems) for row in rows if row.systems is not None))
     return table
+
+
+def _alike(order: "SystemOrder") -> str:
+    tied = f", {order.n_tied} tied" if order.n_tied else ""
+    return f"{order.n_alike} of {order.n_pairs}{tied}"
 
 
 def _table(*titles: str) -> "Table":
@@ -266,6 +281,15 @@ def _table(*titles: str) -> "Table":
 
 def _compared(item: "MetaDifference") -> tuple[str, str]:
     return line_name(item.run, item.score), line_name(item.against_run, item.against_score)
+
+
+def _tested(right: "PairedAccuracy") -> str:
+    return "" if right.p_adjusted is None else f", {p_words(right.p_adjusted)} (Holm, {right.test})"
+
+
+def _rater(item: "RaterAgreement") -> str:
+    """A run may have the name that people or repeats have here."""
+    return f"run {item.rater}" if item.kind == "run" and item.rater in _KINDS else item.rater
 
 
 def _line(row: "MetaRow") -> str:

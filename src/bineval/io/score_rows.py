@@ -121,7 +121,7 @@ class _Reading:
         number = self._number(value)
         if number is None:
             raise place.error(f"must be a finite number or null, not {value!r}", "value")
-        low, high = sorted((self._rules.scales or {}).get(dimension, (-math.inf, math.inf)))
+        low, high = (self._rules.scales or {}).get(dimension, (-math.inf, math.inf))
         if not low <= number <= high:
             raise place.error(f"{number:g} is outside the scale of {dimension!r}, {low:g} to {high:g}", "value")
         return number

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass, replace
 from bineval.hashing import Json
 from bineval.metaeval.rows import MetaOptions
 from bineval.metaeval.series import AVERAGE, ScoreKind, Series
+from bineval.stats.coefficients import COEFFICIENTS
 from bineval.stats.paired_differences import Difference, paired_differences
-from bineval.stats.significance import holm
+from bineval.stats.significance import holm_defined
 from bineval.types import OVERALL
 
 Line = Sequence[Series]
@@ -24,7 +25,7 @@ class MetaDifference:
         dimension: Its dimension, or "average" over the dimensions of both.
         against_run: Run of the first series.
         against_score: Its kind.
-        difference: With its p-values; the adjusted one takes all differences of the report together.
+        difference: With its p-values; the adjusted one takes all differences of its coefficient in the report together.
     """
 
     run: str
@@ -42,10 +43,12 @@ class MetaDifference:
 def line_differences(lines: Sequence[Line], options: MetaOptions) -> list[MetaDifference]:
     """Returns the differences of each line from the first, by dimension, coefficient by coefficient."""
     found = [item for line in lines[1:] for item in _of_line(line, lines[0], options)]
-    tested = [i for i, item in enumerate(found) if item.difference.p_value is not None]
-    adjusted = holm([found[i].difference.p_value or 0.0 for i in tested])
-    for i, p_adjusted in zip(tested, adjusted, strict=True):
-        found[i] = replace(found[i], difference=replace(found[i].difference, p_adjusted=p_adjusted))
+    for coefficient in COEFFICIENTS:
+        # The coefficients say nearly the same thing of the same numbers: a reader looks at one of them.
+        family = [i for i, item in enumerate(found) if item.difference.coefficient == coefficient]
+        adjusted = holm_defined([found[i].difference.p_value for i in family])
+        for i, p_adjusted in zip(family, adjusted, strict=True):
+            found[i] = replace(found[i], difference=replace(found[i].difference, p_adjusted=p_adjusted))
     return found
 
 

@@ -4,9 +4,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from bineval.hashing import Json
-from bineval.metaeval.rows import PEOPLE, MetaRow
+from bineval.metaeval.rows import MetaRow
 from bineval.metaeval.series import Series
 from bineval.types import Estimate
+
+PEOPLE = "people"
+"""How people are named beside the series of scores."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,15 +13,15 @@ from bineval.stats.coefficients import COEFFICIENTS
 from bineval.stats.correlation import Correlations, correlation_average, correlations
 from bineval.stats.distributions import Distribution, SystemOrder, distribution, system_order, wasserstein
 from bineval.stats.levels import Level
-from bineval.stats.significance import McNemar
+from bineval.stats.paired_accuracy import PairedAccuracy
 from bineval.types import Estimate
 
 Constant = Literal["skip", "zero"]
 CONSTANTS: tuple[Constant, ...] = get_args(Constant)
 LEVELS: tuple[Level, ...] = get_args(Level)
 
-PEOPLE, REPEATS = "people", "repeats"
-"""Raters that are no other run: people, and the run itself when it is asked again."""
+RaterKind = Literal["people", "repeats", "run"]
+"""Who a run is compared with: people, itself when it is asked again, or another run."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,14 +71,16 @@ class RaterAgreement:
     """How far a run's answers to yes/no questions agree with another rater's.
 
     Attributes:
-        rater: "people", "repeats" of the run itself, or the name of another run.
+        kind: What the rater is.
+        rater: Its name: that of the other run, or "people" or "repeats".
         figures: All of them.
-        right: Which of the two runs is right where only one is, by people's answers; None where there are none.
+        right: Which of the two runs is right more often, by people's answers; None where there are none.
     """
 
+    kind: RaterKind
     rater: str
     figures: Agreement
-    right: McNemar | None = None
+    right: PairedAccuracy | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -191,9 +193,10 @@ def row_json(row: MetaRow, differences: Sequence[Mapping[str, Json]], options: M
         "human_mean": None if row.human_mean is None else asdict(row.human_mean),
         "agreement": [
             {
+                "kind": item.kind,
                 "rater": item.rater,
                 **asdict(item.figures),
-                "mcnemar": None if item.right is None else asdict(item.right),
+                "right": None if item.right is None else asdict(item.right),
             }
             for item in row.agreement
         ],

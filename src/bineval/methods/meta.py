@@ -1,7 +1,7 @@
 """Meta-evaluation of runs against people: which scores are compared with which ratings, and what is said of them."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -14,7 +14,7 @@ from bineval.metaeval.plot_data import PlotData, plot_data
 from bineval.metaeval.rows import MetaOptions, MetaRow, average_row, dimension_row, is_defined, row_json
 from bineval.metaeval.series import AVERAGE, ScoredOutput, ScoreKind, Series
 from bineval.methods.human_labels import HumanLabels, human_labels
-from bineval.methods.rater_agreement import agreements
+from bineval.methods.rater_agreement import Found, adjusted_together, agreements
 from bineval.scoring import scales_of
 from bineval.types import OVERALL, Example, Score
 
@@ -67,7 +67,10 @@ def meta(runs: Sequence[Run], labels: str | Path | None = None, *, options: Meta
         raise ConfigError("; ".join(notes) + ": put ratings into the data (human), or give --labels FILE")
     for item in judged:
         item.check_level(options)
-    rows = [row for item in judged for row in _rows(item, runs[0], options)]
+    agreeing = adjusted_together(
+        [agreements(item.run, item.people.answers, first=runs[0], seed=options.seed) for item in judged]
+    )
+    rows = [row for item, found in zip(judged, agreeing, strict=True) for row in _rows(item, found, options)]
     if not any(is_defined(row) for row in rows):
         raise ConfigError(_why_undefined(rows, options))
     lines = [line for item in judged for line in item.lines()]
@@ -103,6 +106,10 @@ class _Judged:
         answered = {key.question_id for key in people.answers}
         rated |= {question.dimension for question in run.checklist.questions if question.id in answered}
         names = tuple(name for name in scales_of(run.checklist) if name in rated)
+        if AVERAGE in names:
+            raise ConfigError(
+                f"run {run.name}: a dimension is named {AVERAGE!r}, as the row over all dimensions is: rename it"
+            )
         return cls(run=run, people=people, scored=tuple(run.scores()), dimensions=names)
 
     def lines(self) -> list[list[Series]]:
@@ -123,6 +130,28 @@ class _Judged:
             notes.append(f"run {name}: no ratings of people for {', '.join(unrated)}")
         if unscored:
             notes.append(f"run {name}: people rated {', '.join(unscored)}, and the run has no score for it")
+        return notes + self._system_notes()
+
+    def _system_notes(self) -> list[str]:
+        """What keeps the means of systems from being comparable."""
+        groups: dict[str, set[Hashable]] = defaultdict(set)
+        for example, _ in self.scored:
+            if example.system is not None:
+                groups[example.system].add(example.group)
+        if len(groups) < 2:
+            return []
+        notes, name = [], self.run.name
+        if n_nameless := sum(example.system is None for example, _ in self.scored):
+            notes.append(
+                f"run {name}: {n_nameless} of {len(self.scored)} outputs name no system, and are left out where "
+                "systems are compared"
+            )
+        sizes = sorted(map(len, groups.values()))
+        if any(covered != set().union(*groups.values()) for covered in groups.values()):
+            notes.append(
+                f"run {name}: the systems have outputs for different groups, {sizes[0]} to {sizes[-1]} of "
+                f"{len(set().union(*groups.values()))}: their means are not over the same inputs"
+            )
         return notes
 
     def check_level(self, options: MetaOptions) -> None:
@@ -151,11 +180,10 @@ class _Judged:
         )
 
 
-def _rows(judged: _Judged, first: Run, options: MetaOptions) -> Iterator[MetaRow]:
-    found = agreements(judged.run, judged.people.answers, first=first, seed=options.seed)
+def _rows(judged: _Judged, found: Found, options: MetaOptions) -> Iterator[MetaRow]:
     for line in judged.lines():
         # Answers have no soft form: their agreement stands once, beside the hard score.
-        agreement = found if line[0].kind == "hard" else {}
+        agreement: Found = found if line[0].kind == "hard" else {}
         for series in line:
             yield dimension_row(series, options, agreement=agreement.get(series.dimension, ()))
         averaged = [series for series in line if series.dimension != OVERALL]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 
 from bineval.environment import default_store
@@ -17,7 +16,7 @@ from bineval.judging.runs import Run
 from bineval.methods.evaluate import Data
 from bineval.models.base import Model
 from bineval.store.database import Store
-from bineval.types import Checklist, Dimension, Example, Question, Scale, Verdict
+from bineval.types import Checklist, Dimension, Example, Question, Scale, Verdict, check_scale
 
 JUDGE_NAME = "imported"
 
@@ -65,13 +64,10 @@ def score_rules(examples: Iterable[Example], scales: Mapping[str, Scale] | None)
     """What rows of scores for `examples` may hold.
 
     Raises:
-        ConfigError: A scale is not two finite numbers, the lower one first.
+        ConfigError: A scale is no interval.
     """
-    for name, (low, high) in (scales or {}).items():
-        if not -inf < low < high < inf:
-            raise ConfigError(
-                f"the scale of {name!r} must be two finite numbers, the lower one first, not {low}, {high}"
-            )
+    for name, scale in (scales or {}).items():
+        check_scale(scale, of=name)
     return ScoreRules(example_ids=[example.id for example in examples], scales=scales)
 
 

@@ -16,7 +16,7 @@ from bineval.stats.intervals import (
 )
 from bineval.types import Estimate
 
-# Beyond these, agreement by chance is so likely that kappa and alpha fall however well raters agree.
+# Beyond these, agreement by chance is so likely that kappa and alpha fall with a few disagreements.
 _EXTREME_LOW, _EXTREME_HIGH = 0.1, 0.9
 
 
@@ -44,7 +44,8 @@ class Agreement:
         raw: Mean over the units of the share of pairs of raters that agree, in [0, 1].
         kappa: Cohen's kappa, in [-1, 1] (Cohen 1960); of two raters only.
         alpha: Krippendorff's alpha for nominal values, at most 1 (Krippendorff 2004).
-        ac1: Gwet's AC1, in [-1, 1] (Gwet 2008).
+        ac1: Gwet's AC1, in [-1, 1] (Gwet 2008). Its yes-rate is that of these units; Gwet's own formula for missing
+            ratings takes units with one rating for that rate as well.
         tpr: Share that the first rater calls yes, of the units that the second, who is right, calls yes.
         tnr: Share that the first rater calls no, of the units that the second calls no.
         caution: What must be known to read kappa and alpha; None when nothing must.
@@ -193,8 +194,8 @@ def _caution(yes_rate: float) -> str | None:
     if _EXTREME_LOW <= yes_rate <= _EXTREME_HIGH:
         return None
     return (
-        f"{yes_rate:.0%} of the ratings are yes: so much agreement is expected by chance that kappa and alpha are low "
-        "even where raters agree; read AC1 beside them"
+        f"{yes_rate:.0%} of the ratings are yes: so much agreement is expected by chance that few disagreements make "
+        "kappa and alpha low; read AC1 beside them"
     )
 
 

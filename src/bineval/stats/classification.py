@@ -146,7 +146,20 @@ def equal_mass_bins(probabilities: ArrayLike) -> NDArray[np.intp]:
     middle = np.cumsum(counts) - (counts + 1) / 2
     wished = np.floor(middle / n * n_bins).astype(int)
     _, bins = np.unique(wished[first_of], return_inverse=True)
-    return bins
+    return _without_small(bins)
+
+
+def _without_small(bins: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Joins bins that equal probabilities have left with too few items to their smaller neighbour, smallest first."""
+    sizes = np.bincount(bins).tolist()
+    place = list(range(len(sizes)))
+    while len(sizes) > 1 and min(sizes) < _FEWEST_IN_BIN:
+        small = sizes.index(min(sizes))
+        neighbours = [i for i in (small - 1, small + 1) if 0 <= i < len(sizes)]
+        low = min(small, min(neighbours, key=lambda i: sizes[i]))
+        sizes[low : low + 2] = [sizes[low] + sizes[low + 1]]
+        place = [i - (i > low) for i in place]
+    return np.array(place, dtype=np.intp)[bins]
 
 
 def _rate(items: Iterable[RatedAnswer], *, label: bool, seed: int) -> Estimate:

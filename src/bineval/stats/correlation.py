@@ -7,7 +7,7 @@ import numpy as np
 
 from bineval.stats.bootstrap import Floats
 from bineval.stats.coefficients import COEFFICIENTS, Coefficient
-from bineval.stats.levels import Level, Rated, at_level
+from bineval.stats.levels import Level, Rated, at_level, n_examples
 from bineval.stats.paired_differences import Difference, correlation_difference
 from bineval.stats.replication import level_estimate, over_units, replicate
 from bineval.types import Estimate
@@ -31,11 +31,11 @@ class Correlations:
     Attributes:
         level: "pooled" over all examples, "group" for the plain mean of the groups' own coefficients, "system" for the
             coefficient of the systems' means.
-        n: Examples.
+        n: Examples; at level "system", those that name their system.
         groups_used: Groups that the coefficients rest on (systems at level "system"); over several dimensions, the
             least.
         groups_skipped: Groups left out of the mean at level "group", as all their human ratings or all their values are
-            equal; over several dimensions, the most. 0 at the other levels.
+            equal, or as they have one output; over several dimensions, the most. 0 at the other levels.
         pearson: Pearson's r.
         spearman: Spearman's rho with average ranks.
         kendall: Kendall's tau-b.
@@ -63,8 +63,8 @@ def correlations(
     Args:
         items: One per example.
         level: Over what the coefficient is taken; see `Correlations`.
-        constant_is_zero: At level "group", a group whose human ratings or values are all equal counts as 0 in the mean,
-            in place of being skipped.
+        constant_is_zero: At level "group", a group of several outputs whose human ratings or values are all equal
+            counts as 0 in the mean, in place of being skipped.
         seed: The same seed and items give the same intervals.
 
     Returns:
@@ -82,7 +82,7 @@ def correlation_average(
     that have a rating in any dimension.
     """
     parts = {name: at_level(items, level, constant_is_zero=constant_is_zero) for name, items in by_dimension.items()}
-    n = len({item.example_id for items in by_dimension.values() for item in items})
+    n = n_examples((item for items in by_dimension.values() for item in items), level)
     problems = [f"{name}: {part.problem}" if name else part.problem for name, part in parts.items() if part.problem]
     if problems or not parts:
         method = f"undefined: {'; '.join(problems) or 'no dimensions'}"

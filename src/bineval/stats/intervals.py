@@ -2,17 +2,20 @@
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import replace
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bineval.stats.bootstrap import Replicates
+from bineval.stats.bootstrap import ALIKE, Replicates
 from bineval.types import Estimate, Example
 
 # Resampling fewer gives hardly more than their least and greatest mean, which covers far less than it says.
 FEWEST_GROUPS = 5
 RESAMPLES = 2000
+ALL_EQUAL = "all resamples are equal"
+"""How `method` ends where a number has no interval because it does not vary."""
 _RESAMPLES_AT_ONCE = 100
 # More groups are joined at random into so many units: the joined ones vary as they do, at a bounded cost.
 _MOST_UNITS = 2000
@@ -41,6 +44,19 @@ def mean_interval(items: Iterable[tuple[Hashable, float]], *, seed: int = 0) -> 
         `n` counts items. Without items the value is None. With fewer than five groups, or when all have the same mean,
         there is no interval, and `method` says why.
     """
+    n, replicates = _mean_replicates(items, seed)
+    return _mean_estimate(n, replicates)
+
+
+def mean_test(items: Iterable[tuple[Hashable, float]], *, seed: int = 0) -> tuple[Estimate, float | None]:
+    """Returns `mean_interval` and the two-sided p-value of the mean being 0; None with fewer than five groups."""
+    n, replicates = _mean_replicates(items, seed)
+    tested = replicates is not None and replicates.n_groups >= FEWEST_GROUPS
+    return _mean_estimate(n, replicates), replicates.p_value() if replicates is not None and tested else None
+
+
+def _mean_replicates(items: Iterable[tuple[Hashable, float]], seed: int) -> tuple[int, Replicates | None]:
+    """The number of items, and their mean on resamples of the groups; None without items."""
     sums: dict[Hashable, float] = defaultdict(float)
     counts: dict[Hashable, int] = defaultdict(int)
     for group, value in items:
@@ -48,17 +64,25 @@ def mean_interval(items: Iterable[tuple[Hashable, float]], *, seed: int = 0) -> 
         counts[group] += 1
     n, n_groups = sum(counts.values()), len(counts)
     if n == 0:
-        return Estimate(value=None, low=None, high=None, n=0, method="undefined: no items")
+        return 0, None
     totals, sizes = np.array(list(sums.values())), np.array(list(counts.values()), dtype=float)
     mean = float(totals.sum() / n)
-    if n_groups >= FEWEST_GROUPS and np.ptp(totals / sizes) < 1e-12:
-        return Estimate(value=mean, low=None, high=None, n=n, method="no interval: all groups are equal")
+    if np.ptp(totals / sizes) < ALIKE:
+        # Without the work of drawing: no resample differs.
+        return n, Replicates(value=mean, draws=np.array([mean]), left_out=np.array([mean]), n_groups=n_groups)
     unit = resampling_units(n_groups, seed=seed)
     totals, sizes = np.bincount(unit, totals), np.bincount(unit, sizes)
     draws = [totals[drawn].sum(axis=1) / sizes[drawn].sum(axis=1) for drawn in group_draws(len(totals), seed=seed)]
     left_out = (totals.sum() - totals) / np.maximum(n - sizes, 1)
-    replicates = Replicates(value=mean, draws=np.concatenate(draws), left_out=left_out, n_groups=n_groups)
-    return bootstrap_estimate(replicates, n=n)
+    return n, Replicates(value=mean, draws=np.concatenate(draws), left_out=left_out, n_groups=n_groups)
+
+
+def _mean_estimate(n: int, replicates: Replicates | None) -> Estimate:
+    if replicates is None:
+        return Estimate(value=None, low=None, high=None, n=0, method="undefined: no items")
+    estimate = bootstrap_estimate(replicates, n=n)
+    # What a mean rests on is known more plainly than its resamples.
+    return replace(estimate, method=estimate.method.replace(ALL_EQUAL, "all groups are equal"))
 
 
 def bootstrap_estimate(
@@ -81,8 +105,8 @@ def bootstrap_estimate(
         return without(f"fewer than {fewest} {units}")
     if n_undefined > _MOST_UNDEFINED * len(replicates.draws):
         return without(f"undefined in {n_undefined} of {len(replicates.draws)} resamples")
-    if np.nanmax(replicates.draws) - np.nanmin(replicates.draws) < 1e-12:
-        return without("all resamples are equal")
+    if np.nanmax(replicates.draws) - np.nanmin(replicates.draws) < ALIKE:
+        return without(ALL_EQUAL)
     low, high = replicates.interval()
     method = f"BCa bootstrap over {replicates.n_groups} {units}, {len(replicates.draws)} resamples, 95 %"
     return Estimate(value=replicates.value, low=low, high=high, n=n, method=method)
@@ -97,8 +121,9 @@ def proportion_interval(items: Iterable[tuple[Hashable, bool]], *, seed: int = 0
 
     Returns:
         `n` counts items. Without items the value is None. Where groups hold several items, and all of them are true or
-        none is, a bootstrap knows no spread: then it is Wilson's interval with each group counted once. With fewer than
-        five groups of several items there is no interval.
+        none is, a bootstrap knows no spread: then it is Wilson's interval with each group counted once, which takes the
+        items of a group for alike, and so is wider than with one true item. With fewer than five groups of several
+        items there is no interval.
     """
     items = list(items)
     n, n_true, n_groups = len(items), sum(whether for _, whether in items), len({group for group, _ in items})

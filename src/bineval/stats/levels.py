@@ -60,14 +60,19 @@ class Leveled(Protocol):
 
 
 def at_level(items: Sequence[Rated], level: Level, *, constant_is_zero: bool) -> Leveled:
-    """Returns the examples as `level` takes them."""
+    """Returns the examples as `level` takes them; those that name no system are left out of level "system"."""
     if level == "group":
         return _WithinGroups(items, constant_is_zero=constant_is_zero)
     if level == "pooled":
         return _Pooled([(item.group, item.human, item.value) for item in items])
-    if n_nameless := sum(item.system is None for item in items):
-        return _Pooled([], problem=f"{n_nameless} of {len(items)} examples have no system")
-    return _Pooled([(system, *means) for system, means in _system_means(items).items()])
+    named = [item for item in items if item.system is not None]
+    problem = "no example names its system" if items and not named else None
+    return _Pooled([(system, *means) for system, means in _system_means(named).items()], problem=problem)
+
+
+def n_examples(items: Iterable[Rated], level: Level) -> int:
+    """How many examples coefficients at `level` rest on."""
+    return len({item.example_id for item in items if level != "system" or item.system is not None})
 
 
 def defined_groups(items: Iterable[Rated]) -> set[Hashable]:
@@ -115,7 +120,8 @@ class _WithinGroups:
         # Were no group defined, a mean of zeros alone would be no correlation either.
         if constant_is_zero and self.defined.any():
             self._values = {name: np.nan_to_num(values) for name, values in self._values.items()}
-            self.defined = np.ones(len(groups), dtype=bool)
+            # A single output has nothing to be put in order with.
+            self.defined = np.array([len(members) > 1 for members in groups.values()])
         self.used = int(self.defined.sum())
         self.skipped = len(groups) - self.used
         self.problem = None

@@ -7,7 +7,8 @@ import numpy as np
 
 from bineval.stats.bootstrap import Floats, Replicates
 from bineval.stats.coefficients import COEFFICIENTS, Coefficient
-from bineval.stats.levels import Level, Rated, at_level, defined_groups
+from bineval.stats.intervals import ALL_EQUAL
+from bineval.stats.levels import Level, Rated, at_level, defined_groups, n_examples
 from bineval.stats.replication import level_estimate, over_units, replicate
 from bineval.types import Estimate
 
@@ -19,8 +20,8 @@ class Difference:
     Attributes:
         coefficient: Of which coefficient.
         estimate: First less second.
-        p_value: Two-sided, of no difference: the level at which the interval just reaches 0; 1 when both are the same
-            in all resamples; else None without an interval.
+        p_value: Two-sided, of no difference: the level at which the interval just reaches 0, or that of the sign test
+            over groups where all resamples are equal; else None without an interval.
         p_adjusted: The p-value adjusted for several comparisons.
     """
 
@@ -81,7 +82,7 @@ def paired_differences(
         name: [at_level(items, level, constant_is_zero=constant_is_zero) for items in pair]
         for name, pair in shared.items()
     }
-    n = len({item.example_id for items, _ in shared.values() for item in items})
+    n = n_examples((item for items, _ in shared.values() for item in items), level)
     problems = [
         (f"{name}: " if len(parts) > 1 else "")
         + (part.problem if shared[name][0] else "no example or group that both define")
@@ -121,9 +122,6 @@ def _shared(
 
 def _difference(coefficient: Coefficient, replicates: Replicates, level: Level, n: int) -> Difference:
     estimate = level_estimate(replicates, level, n=n)
-    p_value = None
-    if estimate.low is not None:
-        p_value = replicates.p_value()
-    elif np.nanmax(np.abs(replicates.draws)) < 1e-12:
-        p_value = 1.0
-    return Difference(coefficient=coefficient, estimate=estimate, p_value=p_value)
+    # Equal resamples have no interval, and yet tell whether there is a difference.
+    tested = estimate.low is not None or estimate.method.endswith(ALL_EQUAL)
+    return Difference(coefficient=coefficient, estimate=estimate, p_value=replicates.p_value() if tested else None)

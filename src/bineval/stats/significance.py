@@ -25,8 +25,7 @@ class McNemar:
 def mcnemar(pairs: Iterable[tuple[bool, bool]]) -> McNemar:
     """Returns McNemar's exact test (McNemar 1947, with the binomial distribution) of (first, second) answers.
 
-    It takes pairs as independent; where groups hold several of them, a difference's interval over groups is to be
-    believed.
+    It takes pairs as independent; see `bineval.stats.paired_accuracy` for pairs in groups.
     """
     pairs = list(pairs)
     first_only = sum(first and not second for first, second in pairs)
@@ -36,6 +35,12 @@ def mcnemar(pairs: Iterable[tuple[bool, bool]]) -> McNemar:
     tail = sum(comb(n_differing, k) for k in range(fewer + 1))
     p_value = min(1.0, 2 * tail / 2**n_differing)
     return McNemar(n=len(pairs), first_only=first_only, second_only=second_only, p_value=p_value)
+
+
+def holm_defined(p_values: Sequence[float | None]) -> list[float | None]:
+    """Returns `holm` of the p-values that there are, in the same order; None stays None and does not count."""
+    adjusted = iter(holm([p_value for p_value in p_values if p_value is not None]))
+    return [None if p_value is None else next(adjusted) for p_value in p_values]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

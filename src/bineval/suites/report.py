@@ -11,7 +11,7 @@ from bineval.metaeval.rows import MetaOptions, MetaRow
 from bineval.metaeval.series import AVERAGE, ScoreKind
 from bineval.methods.meta import meta
 from bineval.stats.intervals import resampling_group
-from bineval.stats.significance import holm
+from bineval.stats.significance import holm_defined
 from bineval.suites.base import Suite
 from bineval.suites.published import PUBLISHED
 from bineval.types import Estimate
@@ -162,12 +162,8 @@ def _adjusted(effects: Sequence[Effect]) -> tuple[Effect, ...]:
     """The effects with p-values adjusted for each other; the average and the single dimensions are two questions."""
     found = list(effects)
     for of_average in (True, False):
-        family = [
-            i
-            for i, effect in enumerate(found)
-            if (effect.dimension == AVERAGE) == of_average and effect.p_value is not None
-        ]
-        for i, p_adjusted in zip(family, holm([found[i].p_value or 0.0 for i in family]), strict=True):
+        family = [i for i, effect in enumerate(found) if (effect.dimension == AVERAGE) == of_average]
+        for i, p_adjusted in zip(family, holm_defined([found[i].p_value for i in family]), strict=True):
             found[i] = replace(found[i], p_adjusted=p_adjusted)
     return tuple(found)
 

@@ -12,6 +12,7 @@ from bineval.types.checklists import (
     Question,
     Scale,
     Unit,
+    check_scale,
     checklist_from_json,
 )
 from bineval.types.examples import Example
@@ -45,5 +46,6 @@ __all__ = [
     "Usage",
     "Verdict",
     "VerdictRow",
+    "check_scale",
     "checklist_from_json",
 ]

@@ -64,6 +64,19 @@ Scale = tuple[float, float]
 """`(a, b)`: the score 0 maps to a, the score 1 to b."""
 
 
+def check_scale(scale: Scale | None, *, of: str = "") -> None:
+    """Refuses a scale that is no interval; `of` is what it belongs to.
+
+    Raises:
+        ConfigError: Its ends are not two finite numbers, the lower one first.
+    """
+    if scale is not None and not -math.inf < scale[0] < scale[1] < math.inf:
+        place = f" of {of!r}" if of else ""
+        raise ConfigError(
+            f"the scale{place} must be two finite numbers, the lower one first, not {scale[0]}, {scale[1]}"
+        )
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Dimension:
     """One side of quality.
@@ -71,10 +84,16 @@ class Dimension:
     Attributes:
         scale: Interval that scores of this dimension are mapped to; None for no scaled value.
         description: What the dimension means, in a sentence.
+
+    Raises:
+        ConfigError: The scale is no interval.
     """
 
     scale: Scale | None = None
     description: str | None = None
+
+    def __post_init__(self) -> None:
+        check_scale(self.scale)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,6 +124,7 @@ class Checklist:
     provenance: Mapping[str, Json] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        check_scale(self.scale, of=self.name)
         if OVERALL in self.dimensions:
             raise ConfigError(f"checklist {self.name!r}: no dimension may be named {OVERALL!r}")
         seen: set[str] = set()
