@@ -77,7 +77,7 @@ def test_a_row_that_cannot_be_read_is_named(tmp_path: Path, bad: dict[str, Any],
 
 
 def test_a_number_outside_its_scale_is_an_error() -> None:
-    rules = ScoreRules(example_ids=["a"], scales={"style": (5, 1)})
+    rules = ScoreRules(example_ids=["a"], scales={"style": (1, 5)})
     assert scores_from([row(value=5), row(dimension="form", value=99)], rules)[ScoreKey("a", "style", 0)] == 5
     with pytest.raises(DataError, match=r"5\.5 is outside the scale of 'style', 1 to 5"):
         scores_from([row(value=5.5)], rules)
