@@ -71,4 +71,5 @@ compiler:
 
 .venv/.dev: .venv/.check .venv/.local
 	$(BIN)/python scripts/wordnet
+	$(BIN)/python scripts/nltk-data
 	@touch $@

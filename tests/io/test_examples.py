@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from bineval.errors import DataError
-from bineval.io.examples import examples_from, read_examples
+from bineval.io.examples import examples_from, read_examples, read_examples_and_prompts
 from bineval.io.fields import ALIASES
 from bineval.types import Example
 
@@ -307,6 +307,31 @@ def test_a_lone_surrogate_in_memory_is_replaced_with_a_warning() -> None:
     assert (example.output, example.metadata) == ("x\ufffd", {"k\ufffd": 1})
     assert len(warnings) == 1
     assert warnings[0].startswith("logs:1: ")
+
+
+def test_rows_without_an_output_are_kept_apart_where_they_may_be_there(tmp_path: Path) -> None:
+    rows = [
+        {"id": 1, "prompt": "a", "response": "A"},
+        {"id": 2, "prompt": "b", "response": None},
+        {"id": 3, "response": ""},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    examples, prompts = read_examples_and_prompts(path)
+    assert [(example.id, example.output) for example in examples] == [("1", "A"), ("3", "")]
+    assert [(example.id, example.input, example.output) for example in prompts] == [("2", "b", "")]
+    with pytest.raises(DataError, match=r"rows\.jsonl:2: field 'response': is null"):
+        read_examples(path)
+
+
+def test_a_file_of_prompts_alone_has_no_examples_and_keeps_the_lines_of_its_errors(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.jsonl"
+    path.write_text('{"id": "a", "input": "x"}\n{"id": "b", "input": "y"}\n', encoding="utf-8")
+    examples, prompts = read_examples_and_prompts(path)
+    assert (examples, [prompt.id for prompt in prompts]) == ([], ["a", "b"])
+    path.write_text('{"id": "a", "input": "x"}\n\n{"id": "a", "input": "y"}\n', encoding="utf-8")
+    with pytest.raises(DataError, match=r"prompts\.jsonl:3: .*already used in .*:1"):
+        read_examples_and_prompts(path)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

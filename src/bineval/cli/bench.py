@@ -1,18 +1,17 @@
-"""`bineval bench`: several methods on a benchmark suite with human labels, beside what was published."""
+"""`bineval bench`: several methods on a benchmark suite with human labels, beside what was published; or IFBench."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bineval.cli.judge_options import judge_options
+from bineval.cli.judge_options import judge_options, open_writer
 from bineval.cli.method_options import method_settings_options
 from bineval.cli.options import (
     Number,
     SectionedCommand,
     call_options,
     json_option,
-    model_options_of,
     policy_of,
     section,
     store_option,
@@ -86,7 +85,21 @@ def bench(name: str, output: Path | None, store: str | None, as_json: bool, **va
 
     Every method asks the same judge. The same command resumes; nothing is paid twice. Rows that were published are
     printed beside and marked; whether decomposing into questions helped is said by a paired interval.
+
+    SUITE ifbench has no human labels: a program verifies the outputs of --data, and a --judge, where one is given, is
+    asked whether they satisfy their prompts' constraints, and compared with the program. No --method is needed.
     """
+    from bineval.suites.catalog import IFBENCH
+
+    if name == IFBENCH:
+        from bineval.cli.bench_ifbench import bench_ifbench
+
+        bench_ifbench(output, store, as_json, values)
+    else:
+        _bench_methods(name, output, store, as_json, values)
+
+
+def _bench_methods(name: str, output: Path | None, store: str | None, as_json: bool, values: dict[str, Any]) -> None:
     from bineval.cli.method_options import method_plans
     from bineval.cli.progress import RunProgress
     from bineval.cli.run import exit_if_unanswered
@@ -144,15 +157,11 @@ def _checklist(suite: "Suite", values: dict[str, Any], wrap: "Callable[[Model], 
     """The questions: given, or made by a model."""
     from bineval.generation.decompose import decompose
     from bineval.generation.drafting import GenerateSettings
-    from bineval.models.catalog import open_model
 
     if values["generate"] is None:
         return _given_checklist(suite, values)
     own = suite.checklist()
-    # Server, key and price are the judge's.
-    reach = {"base_url": values["generate_url"], "api_key_env": None, "price": None}
-    writer = wrap(open_model(values["generate"], model_options_of({**values, **reach})))
-    settings = GenerateSettings(on_step=say)
+    writer, settings = wrap(open_writer(values)), GenerateSettings(on_step=say)
     return decompose(own.task or suite.title, writer, name=own.name, dimensions=own.dimensions, settings=settings)
 
 

@@ -21,7 +21,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _KINDS = click.Choice(["chat", "logprob", "decision"])
 # Names of options whose values are called otherwise.
-_SHOWN = {"judges": "judge", "n_samples": "samples"}
+_SHOWN = {"judges": "judge", "methods": "method", "n_samples": "samples", "prompts": "prompt"}
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHARE = Number(min=0, max=1)
 _OPTIONS_OF: "Mapping[Kind, Sequence[str]]" = {
@@ -203,6 +203,18 @@ def plan_of(values: Mapping[str, Any], open_with: "OpenModel | None" = None) -> 
     prompts.refuse_unused()
     _refuse_unheeded(values, judges)
     return plan
+
+
+def open_writer(values: Mapping[str, Any]) -> "Model":
+    """The model of --generate; the server, key and price of the command are the judge's.
+
+    Raises:
+        ConfigError: There can be no such model.
+    """
+    from bineval.models.catalog import open_model
+
+    reach = {"base_url": values["generate_url"], "api_key_env": None, "price": None}
+    return open_model(values["generate"], model_options_of({**values, **reach}))
 
 
 def _strong(values: Mapping[str, Any], prompts: "_Prompts") -> "SingleJudge":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bineval.cli.options import existing_store, json_option, store_option
-from bineval.cli.output import console, emit_json, number, visible
+from bineval.cli.output import console, counted, emit_json, number, visible
 from bineval.types import USUAL_THRESHOLD
 
 if TYPE_CHECKING:
@@ -98,10 +98,15 @@ def _print_example(
         if text is not None:
             shown = text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]} … ({len(text)} characters in all)"
             _print(screen, f"{title}: {shown or '(empty)'}")
+    n_not_asked = 0
     for question in run.checklist.questions:
         rows = [row for row in verdicts if row.question_id == question.id]
-        if rows:
+        if rows and all(row.verdict.reason == "not_applicable" and not row.verdict.replies for row in rows):
+            n_not_asked += 1  # settled without a judge: what it says is the same for all of them
+        elif rows:
             _print_question(question, rows, screen, run)
+    if n_not_asked:
+        _print(screen, f"\n{counted(n_not_asked, 'question')} of the checklist not asked: not applicable here")
 
 
 def _print_question(question: "Question", rows: "list[VerdictRow]", screen: "Console", run: "Run") -> None:

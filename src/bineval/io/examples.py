@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import TypeGuard
 
@@ -33,10 +34,27 @@ def read_examples(path: str | Path, *, encoding: str = "utf-8", warn: Warn | Non
         MissingDependencyError: Parquet without the package that reads it.
     """
     path, warn = Path(path), warn or warnings.warn
-    rows = list(read_rows(path, encoding=encoding, warn=warn))
-    if not rows:
-        raise DataError("holds no rows", file=str(path))
-    return _examples(rows, source=str(path), text_cells=row_format(path) in ("csv", "tsv"), warn=warn)
+    return _examples(_rows(path, encoding, warn), source=str(path), text_cells=_has_text_cells(path), warn=warn)
+
+
+def read_examples_and_prompts(
+    path: str | Path, *, encoding: str = "utf-8", warn: Warn | None = None
+) -> tuple[list[Example], list[Example]]:
+    """Reads a data file whose rows may lack an output, such as prompts that nothing has answered yet.
+
+    Arguments and errors as for `read_examples`, but that a missing or null output is no error.
+
+    Returns:
+        The examples, and the rows without an output as examples whose output is empty; at least one in all.
+    """
+    path, warn = Path(path), warn or warnings.warn
+    rows = _rows(path, encoding, warn)
+    names = dict.fromkeys(name for _, row in rows for name in row)
+    output = match_fields(names, source=str(path), warn=lambda _: None).get("output", "output")
+    filled = [(line, row if row.get(output) is not None else {**row, output: ""}) for line, row in rows]
+    examples = _examples(filled, source=str(path), text_cells=_has_text_cells(path), warn=warn)
+    has_output = [row.get(output) is not None for _, row in rows]
+    return list(compress(examples, has_output)), list(compress(examples, (not there for there in has_output)))
 
 
 def examples_from(
@@ -60,6 +78,17 @@ def examples_from(
         (number, clean_row(_as_row(row), Place(file=source, line=number), warn)) for number, row in enumerate(rows, 1)
     ]
     return _examples(cleaned, source=source, text_cells=False, warn=warn)
+
+
+def _rows(path: Path, encoding: str, warn: Warn) -> list[tuple[int, dict[str, Json]]]:
+    rows = list(read_rows(path, encoding=encoding, warn=warn))
+    if not rows:
+        raise DataError("holds no rows", file=str(path))
+    return rows
+
+
+def _has_text_cells(path: Path) -> bool:
+    return row_format(path) in ("csv", "tsv")
 
 
 def _as_row(row: Mapping[str, object] | Example) -> object:

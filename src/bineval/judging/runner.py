@@ -27,6 +27,7 @@ class Progress:
         n_fresh: Verdicts of this sitting.
         n_cached: Of these, the ones from the reply cache.
         n_unanswered: Verdicts of this sitting without an answer, those that do not apply left out.
+        n_not_applicable: Verdicts of all sittings that do not apply.
         usage: Tokens and calls paid, earlier sittings included.
         stopping: Whether the run was interrupted, and only waits for the calls under way.
     """
@@ -36,6 +37,7 @@ class Progress:
     n_fresh: int = 0
     n_cached: int = 0
     n_unanswered: int = 0
+    n_not_applicable: int = 0
     usage: Usage
     stopping: bool = False
 
@@ -48,6 +50,7 @@ class Progress:
             n_fresh=self.n_fresh + len(verdicts),
             n_cached=self.n_cached + sum(verdict.cached for verdict in verdicts),
             n_unanswered=self.n_unanswered + sum(is_unanswered(verdict) for verdict in verdicts),
+            n_not_applicable=self.n_not_applicable + sum(v.reason == "not_applicable" for v in verdicts),
             usage=self.usage + paid,
         )
 
@@ -147,7 +150,10 @@ class _Book:
 
     def __init__(self, run: StoredRun, n_planned: int, on_progress: ProgressCallback | None) -> None:
         self._run, self._on_progress = run, on_progress
-        self.progress = Progress(n_planned=n_planned, n_done=run.n_settled(), usage=run.usage())
+        n_not_applicable = sum(n for (reason, _), n in run.counts().items() if reason == "not_applicable")
+        self.progress = Progress(
+            n_planned=n_planned, n_done=run.n_settled(), n_not_applicable=n_not_applicable, usage=run.usage()
+        )
         self._rows: list[PlacedRow] = []
         self._saved_at = time.monotonic()
         # An interruption reaches the main thread only: in one of its own, no transaction is left half done.

@@ -3,6 +3,9 @@
 from bineval.errors import UnknownNameError
 from bineval.suites.base import Suite
 
+IFBENCH = "ifbench"
+"""The suite whose outputs a program verifies; it has no human labels, and so no protocol here."""
+
 _QAGS_NOTE = "its rows hold no reference: metrics compare the summary with the article"
 
 SUITES = {
@@ -62,5 +65,5 @@ def find_suite(name: str) -> Suite:
         UnknownNameError: There is none.
     """
     if name not in SUITES:
-        raise UnknownNameError("suite", name, SUITES)
+        raise UnknownNameError("suite", name, [*SUITES, IFBENCH])
     return SUITES[name]
