@@ -107,6 +107,28 @@ def test_noise_is_not_reported_as_a_gain(tmp_path: Path) -> None:
     assert all(item.effect != "helped" for item in report.dimensions)
 
 
+def test_figures_of_pure_noise_show_no_agreement(tmp_path: Path) -> None:
+    words = tuple(f"w{i}x" for i in range(12))
+    rhos = []
+    for seed in range(4):
+        generator = random.Random(seed)
+        data = [
+            Example(
+                id=f"e{i}",
+                output=" ".join(word for word in words if generator.random() < 0.5) or "none",
+                human={"content": float(generator.randint(1, 5))},
+            )
+            for i in range(60)
+        ]
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        with judged(folder, data, checklist(words=words)) as run:
+            rhos += [item.comparisons[0].learned.value or 0.0 for item in learn_weights(run).dimensions]
+    # Weights of twelve questions fitted on the same 60 rows reach a rho of 0.26 here.
+    assert len(rhos) == 4
+    assert abs(sum(rhos) / 4) < 0.1
+
+
 def test_a_question_against_people_is_left_out_of_the_checklist(tmp_path: Path) -> None:
     with judged(tmp_path, examples(200, {"sun": 1.0, "sea": 0.4, "star": -0.4})) as run:
         report = learn_weights(run)
