@@ -46,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     return folder
 
 
-def test_equal_and_learned_weights_stand_side_by_side_and_the_checklist_is_written(folder: Folder) -> None:
+def test_own_and_learned_weights_stand_side_by_side_and_the_checklist_is_written(folder: Folder) -> None:
     done = folder.bineval("weights", "r", "-o", "weighted.yaml")
     assert (done.code, done.err) == (0, "wrote weighted.yaml: 2 questions\n")
     lines = done.out.splitlines()
@@ -59,6 +59,8 @@ def test_equal_and_learned_weights_stand_side_by_side_and_the_checklist_is_writt
         "pearson",
         "mae",
     ]
+    assert ["own", "weights", "learned", "weights", "change"] in [line.split()[-5:] for line in lines]
+    assert "own weights: those of the run's checklist; change: learned less own;" in lines
     assert max(len(line) for line in lines) <= 100
     weights = {question.id: question.weight for question in load_checklist(folder.path / "weighted.yaml").questions}
     assert list(weights) == ["sun", "sea"]
@@ -70,6 +72,7 @@ def test_a_program_gets_everything_whether_ratings_are_in_the_data_or_in_a_file(
     assert done.err == "no checklist was written: give -o FILE\n"
     [content] = done.json["dimensions"]
     assert (content["dropped"], content["effect"], content["n_folds"]) == (["star"], "helped", 10)
+    assert set(content["comparisons"][0]) == {"figure", "own", "learned", "change"}
     assert content["comparisons"][0]["change"]["low"] > 0
     assert [question["weight"] for question in done.json["checklist"]["questions"]] == list(content["weights"].values())
     assert folder.bineval("weights", "r", "--json", "--labels", "ratings.jsonl").json == done.json

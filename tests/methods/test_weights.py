@@ -73,19 +73,36 @@ def test_weights_follow_what_people_count_and_help(tmp_path: Path) -> None:
     }
 
 
-def test_equal_weights_are_figured_as_the_run_scores(tmp_path: Path) -> None:
-    with judged(tmp_path, examples(60, {"sun": 0.8, "sea": 0.5, "star": 0.3})) as run:
+def test_the_checklists_own_weights_are_figured_as_the_run_scores(tmp_path: Path) -> None:
+    own_weights = dict(zip(WORDS, (1.0, 1.0, 4.0), strict=True))
+    questions = checklist()
+    weighted = replace(
+        questions, questions=tuple(replace(item, weight=own_weights[item.id]) for item in questions.questions)
+    )
+    with judged(tmp_path, examples(60, {"sun": 0.8, "sea": 0.5, "star": 0.3}), weighted) as run:
         [item] = learn_weights(run).dimensions
         pairs = [(example.human["content"], scores["content"].scaled) for example, scores in run.scores()]
     human, scaled = zip(*pairs, strict=True)
-    equal = {part.figure: part.equal.value for part in item.comparisons}
-    assert equal["spearman"] == pytest.approx(stats.spearmanr(human, scaled).statistic)
-    assert equal["pearson"] == pytest.approx(stats.pearsonr(human, scaled).statistic)
-    assert equal["mae"] == pytest.approx(sum(abs(a - b) for a, b in zip(human, scaled, strict=True)) / 60)
+    own = {part.figure: part.own.value for part in item.comparisons}
+    assert own["spearman"] == pytest.approx(stats.spearmanr(human, scaled).statistic)
+    assert own["pearson"] == pytest.approx(stats.pearsonr(human, scaled).statistic)
+    assert own["mae"] == pytest.approx(sum(abs(a - b) for a, b in zip(human, scaled, strict=True)) / 60)
     for part in item.comparisons:
-        assert part.equal.value is not None
+        assert part.own.value is not None
         assert part.learned.value is not None
-        assert part.change.value == pytest.approx(part.learned.value - part.equal.value)
+        assert part.change.value == pytest.approx(part.learned.value - part.own.value)
+
+
+def test_a_checklist_that_weighs_as_people_do_gains_nothing(tmp_path: Path) -> None:
+    worth = {"sun": 1.2, "sea": 0.4, "star": 0.1}
+    data, questions = examples(200, worth), checklist()
+    with judged(tmp_path, data, questions) as run:
+        assert learn_weights(run).dimensions[0].effect == "helped"
+    weighted = replace(questions, questions=tuple(replace(item, weight=worth[item.id]) for item in questions.questions))
+    (tmp_path / "weighted").mkdir()
+    with judged(tmp_path / "weighted", data, weighted) as run:
+        # The learned ones are the same, and help beside equal ones alone.
+        assert learn_weights(run).dimensions[0].effect != "helped"
 
 
 def test_where_people_count_all_alike_nothing_is_gained(tmp_path: Path) -> None:

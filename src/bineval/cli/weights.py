@@ -41,8 +41,8 @@ _EFFECTS = {
 def weights(name: str, labels: Path | None, seed: int, output: Path | None, as_json: bool, store: str | None) -> None:
     """Learn the weights of the questions of RUN from human ratings of their dimensions.
 
-    What the weights do is reported beside equal weights, on examples that they were not fitted on, whether they help
-    or not. A question whose weight is 0 is left out of the checklist.
+    What the weights do is reported beside the checklist's own weights, on examples that they were not fitted on,
+    whether they help or not. A question whose weight is 0 is left out of the checklist.
     """
     from bineval.io.checklists import save_checklist
     from bineval.judging.runs import Run
@@ -78,6 +78,7 @@ def _print_report(report: "WeightsReport", screen: "Console") -> None:
     screen.print()
     lines = [
         f"scores are of {report.of}; figures are of examples whose group was not fitted on, all together;",
+        "own weights: those of the run's checklist; change: learned less own;",
         "95 % intervals in brackets; mae (mean absolute error) and brier: the lower, the better",
         *report.notes,
         *missing_parts(_estimates(report)),
@@ -103,10 +104,10 @@ def _figures_table(item: "DimensionWeights") -> "Table":
     from bineval.cli.estimate_cells import estimate_cell
 
     table = Table(f"held out, {item.n_folds} folds", box=None, pad_edge=False)
-    for title in ("equal weights", "learned weights", "change"):
+    for title in ("own weights", "learned weights", "change"):
         table.add_column(title, justify="right", no_wrap=True)
     for part in item.comparisons:
-        table.add_row(part.figure, *(estimate_cell(value) for value in (part.equal, part.learned, part.change)))
+        table.add_row(part.figure, *(estimate_cell(value) for value in (part.own, part.learned, part.change)))
     return table
 
 
@@ -118,7 +119,7 @@ def _why_unclear(item: "DimensionWeights") -> str:
 def _estimates(report: "WeightsReport") -> "Iterator[tuple[str, Estimate]]":
     for item in report.dimensions:
         for part in item.comparisons:
-            yield f"{item.dimension} {part.figure}, equal", part.equal
+            yield f"{item.dimension} {part.figure}, own", part.own
             yield f"{item.dimension} {part.figure}, learned", part.learned
             yield f"{item.dimension} {part.figure}, change", part.change
 

@@ -1,4 +1,4 @@
-"""Scores with equal and with learned weights held side by side, on the same rated examples."""
+"""Scores with a checklist's own weights and with learned ones held side by side, on the same rated examples."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
@@ -23,6 +23,7 @@ class RatedValues:
         values: Of the dimension's questions, shape (examples, questions), in [0, 1]; NaN where unknown.
         ratings: Of people, shape (examples,), on the dimension's scale.
         scale: That scale; None without one.
+        weights: Of the questions in the checklist, shape (questions,), positive.
     """
 
     ids: tuple[str, ...]
@@ -30,6 +31,7 @@ class RatedValues:
     values: Values
     ratings: Values
     scale: Scale | None
+    weights: Values
 
     @property
     def fit(self) -> FitKind:
@@ -39,9 +41,9 @@ class RatedValues:
 
     @property
     def filled(self) -> Values:
-        """Unknown values replaced by the mean of the example's known ones, as its equally weighted score takes them."""
-        scores = weighted_scores(self.values, np.ones(self.values.shape[1]))
-        return np.where(np.isnan(self.values), scores[:, None], self.values)
+        """Unknown values replaced by the mean of the example's known ones, for a fit that cannot do without."""
+        means = weighted_scores(self.values, np.ones(self.values.shape[1]))
+        return np.where(np.isnan(self.values), means[:, None], self.values)
 
     def part(self, rows: NDArray[np.bool_]) -> "RatedValues":
         """Those examples whose place in `rows` is true."""
@@ -57,24 +59,24 @@ class RatedValues:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """One figure with equal and with learned weights, of the same examples, none of which its weights were fitted on.
+    """One figure with the checklist's own weights and with learned ones, which were not fitted on any of its examples.
 
     Attributes:
         figure: "spearman", "pearson", "mae" (mean absolute error on the dimension's scale), or for labels of 0 and 1
             in place of the last "brier" and "accuracy".
-        equal: With all weights 1.
+        own: With the weights of the run's checklist.
         learned: With weights fitted on the other folds.
-        change: Learned less equal; for "mae" and "brier" below 0 is better.
+        change: Learned less own; for "mae" and "brier" below 0 is better.
     """
 
     figure: str
-    equal: Estimate
+    own: Estimate
     learned: Estimate
     change: Estimate
 
 
 def compare(items: RatedValues, learned: Values, *, seed: int = 0) -> list[Comparison]:
-    """Holds learned weights against equal ones, by paired bootstrap.
+    """Holds learned weights against the checklist's own, by paired bootstrap.
 
     Args:
         items: The rated examples.
@@ -85,42 +87,42 @@ def compare(items: RatedValues, learned: Values, *, seed: int = 0) -> list[Compa
     Returns:
         Spearman's rho first, then Pearson's r, and the errors.
     """
-    equal = weighted_scores(items.values, np.ones(items.values.shape[1]))
+    own = weighted_scores(items.values, items.weights)
     both = ~np.isnan(learned)
-    items, equal, learned = items.part(both), np.round(equal[both], 9), np.round(learned[both], 9)
-    of_equal, of_learned = _rated(items, equal), _rated(items, learned)
-    plain, fitted = (correlations(rated, level="pooled", seed=seed) for rated in (of_equal, of_learned))
+    items, own, learned = items.part(both), np.round(own[both], 9), np.round(learned[both], 9)
+    of_own, of_learned = _rated(items, own), _rated(items, learned)
+    plain, fitted = (correlations(rated, level="pooled", seed=seed) for rated in (of_own, of_learned))
     found = [
         Comparison(
             figure=name,
-            equal=getattr(plain, name),
+            own=getattr(plain, name),
             learned=getattr(fitted, name),
-            change=correlation_difference(of_learned, of_equal, level="pooled", coefficient=name, seed=seed).estimate,
+            change=correlation_difference(of_learned, of_own, level="pooled", coefficient=name, seed=seed).estimate,
         )
         for name in ("spearman", "pearson")
     ]
-    return found + _compare_errors(items, equal, learned, seed)
+    return found + _compare_errors(items, own, learned, seed)
 
 
-def _compare_errors(items: RatedValues, equal: Values, learned: Values, seed: int) -> list[Comparison]:
+def _compare_errors(items: RatedValues, own: Values, learned: Values, seed: int) -> list[Comparison]:
     mapped, why = unit_ratings(items.ratings, items.scale)
     if mapped is None:
         undefined = Estimate(value=None, low=None, high=None, n=0, method=why)
-        return [Comparison(figure="mae", equal=undefined, learned=undefined, change=undefined)]
+        return [Comparison(figure="mae", own=undefined, learned=undefined, change=undefined)]
 
-    def compared(figure: str, of_equal: Values, of_learned: Values) -> Comparison:
+    def compared(figure: str, of_own: Values, of_learned: Values) -> Comparison:
         means = [
             mean_interval(zip(items.groups, column.tolist(), strict=True), seed=seed)
-            for column in (of_equal, of_learned, of_learned - of_equal)
+            for column in (of_own, of_learned, of_learned - of_own)
         ]
-        return Comparison(figure=figure, equal=means[0], learned=means[1], change=means[2])
+        return Comparison(figure=figure, own=means[0], learned=means[1], change=means[2])
 
     if items.fit == "ridge":
         low, high = items.scale or (0.0, 1.0)
-        return [compared("mae", *(np.abs(scores - mapped) * abs(high - low) for scores in (equal, learned)))]
-    right = [((scores > USUAL_THRESHOLD) == mapped).astype(float) for scores in (equal, learned)]
+        return [compared("mae", *(np.abs(scores - mapped) * abs(high - low) for scores in (own, learned)))]
+    right = [((scores > USUAL_THRESHOLD) == mapped).astype(float) for scores in (own, learned)]
     return [
-        compared("brier", *((scores - mapped) ** 2 for scores in (equal, learned))),
+        compared("brier", *((scores - mapped) ** 2 for scores in (own, learned))),
         compared("accuracy", *right),
     ]
 

@@ -47,7 +47,7 @@ class DimensionWeights:
         penalty: Ridge penalty that was chosen for the weights.
         weights: By question id, mean 1; all were fitted on all `n` examples.
         dropped: Ids of the questions whose weight is 0: they cannot stand in a checklist.
-        comparisons: Figures of examples that were not fitted on.
+        comparisons: Figures of examples that were not fitted on, with learned weights and with the checklist's own.
     """
 
     dimension: str
@@ -160,13 +160,15 @@ def _read_ratings(table: QuestionTable, path: str | Path) -> dict[str, Values]:
 
 
 def _items(table: QuestionTable, dimension: str) -> RatedValues:
+    columns = table.columns(dimension)
     ratings = table.ratings.get(dimension, np.full(len(table.example_ids), np.nan))
     items = RatedValues(
         ids=table.example_ids,
         groups=table.groups,
-        values=table.values[:, table.columns(dimension)],
+        values=table.values[:, columns],
         ratings=ratings,
         scale=table.checklist.dimensions[dimension].scale,
+        weights=np.array([table.checklist.questions[i].weight for i in columns]),
     )
     return items.part(~np.isnan(ratings) & ~np.isnan(items.values).all(axis=1))
 
@@ -230,8 +232,8 @@ def _held_out_scores(items: RatedValues, folds: NDArray[np.intp], seed: int) -> 
         groups = [group for group, is_test in zip(items.groups, test, strict=True) if not is_test]
         fit = fit_cross_validated(items.fit, filled[~test], items.ratings[~test], groups, seed=seed)
         weights = _usable(fit.weights)
-        # Where no weight can be learned, equal weights are what one would use.
-        scores[test] = weighted_scores(items.values[test], weights if weights.any() else np.ones(len(weights)))
+        # Where no weight can be learned, the checklist keeps its own.
+        scores[test] = weighted_scores(items.values[test], weights if weights.any() else items.weights)
     return scores
 
 
