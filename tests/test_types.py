@@ -1,14 +1,19 @@
 import dataclasses
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bineval.errors import ConfigError, UnknownNameError
+from bineval.stats.association import pearson_intervals
+from bineval.stats.intervals import mean_interval
 from bineval.types import (
     Checklist,
     Dimension,
+    Estimate,
     Example,
     Message,
     Predicate,
@@ -213,6 +218,40 @@ def test_a_question_s_dimension_must_be_one_of_the_checklist() -> None:
 
 
 # Examples and requests
+
+
+@pytest.mark.parametrize(
+    ("ends", "method", "direction"),
+    [
+        ((0.1, 0.5), "BCa", "above"),
+        ((0.0, 0.5), "BCa", "unclear"),
+        ((-0.5, 0.0), "BCa", "unclear"),
+        ((-0.5, -0.1), "BCa", "below"),
+        (None, "no interval: fewer than 5 groups", "unclear"),
+        (None, "no interval: all groups are equal", "above"),
+        (None, "no interval: all resamples are equal", "above"),
+    ],
+)
+def test_a_direction_is_that_of_the_whole_interval_or_of_what_never_varies(
+    ends: tuple[float, float] | None, method: str, direction: str
+) -> None:
+    low, high = ends or (None, None)
+    estimate = Estimate(value=0.3, low=low, high=high, n=9, method=method)
+    assert estimate.direction == direction
+
+
+def test_what_never_varies_lies_beside_every_other_limit() -> None:
+    same = Estimate(value=-1.0, low=None, high=None, n=9, method="no interval: all groups are equal")
+    assert (same.side_of(-1.0), same.side_of(-0.9), same.side_of(-1.1)) == ("unclear", "below", "above")
+    assert replace(same, value=1e-16).direction == "unclear"
+    assert not replace(same, value=None, method="undefined: no items").never_varies
+
+
+def test_the_intervals_say_it_of_what_never_varies() -> None:
+    groups = list(range(8))
+    assert mean_interval([(group, -1.0) for group in groups]).direction == "below"
+    column = np.linspace(0, 1, 8)[:, None]
+    assert pearson_intervals(groups, column, -column)[0].direction == "below"
 
 
 def test_an_example_comes_back_from_its_json() -> None:

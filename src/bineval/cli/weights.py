@@ -74,7 +74,7 @@ def _print_report(report: "WeightsReport", screen: "Console") -> None:
             print_line(screen, f"{key} is left out: its weight is 0")
         screen.print()
         screen.print(_figures_table(item))
-        print_line(screen, f"{item.dimension}: {_EFFECTS[item.effect]}{_why_unclear(item)}")
+        print_line(screen, f"{item.dimension}: {_EFFECTS[item.effect]}{_why(item)}")
     screen.print()
     lines = [
         f"scores are of {report.of}; figures are of examples whose group was not fitted on, all together;",
@@ -111,7 +111,7 @@ def _figures_table(item: "DimensionWeights") -> "Table":
     return table
 
 
-def _why_unclear(item: "DimensionWeights") -> str:
+def _why(item: "DimensionWeights") -> str:
     change = item.comparisons[0].change
     return f" ({change.method})" if change.low is None else ": the change of Spearman's rho decides"
 

@@ -16,7 +16,7 @@ from bineval.types.checklists import (
     checklist_from_json,
 )
 from bineval.types.examples import Example
-from bineval.types.verdicts import Answer, Estimate, Evidence, Reason, Score, Verdict, VerdictRow
+from bineval.types.verdicts import Answer, Estimate, Evidence, Reason, Score, Side, Verdict, VerdictRow
 
 __all__ = [
     "OVERALL",
@@ -41,6 +41,7 @@ __all__ = [
     "Role",
     "Scale",
     "Score",
+    "Side",
     "TokenLogprob",
     "Unit",
     "Usage",

@@ -8,6 +8,11 @@ from bineval.types.calls import Usage
 
 Answer = Literal["yes", "no"]
 Reason = Literal["unparsed", "refused", "truncated", "error", "not_applicable"]
+Side = Literal["above", "below", "unclear"]
+
+_NEVER_VARIES = ("no interval: all groups are equal", "no interval: all resamples are equal")
+# What rounding leaves of a difference that is none.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,8 +134,22 @@ class Estimate:
     method: str
 
     @property
-    def direction(self) -> Literal["above", "below", "unclear"]:
-        """On which side of 0 the whole interval lies; unclear when it holds 0 or there is none."""
-        if self.low is None or self.high is None or self.low <= 0 <= self.high:
+    def direction(self) -> Side:
+        """On which side of 0 the number certainly lies; see `side_of`."""
+        return self.side_of(0.0)
+
+    def side_of(self, limit: float) -> Side:
+        """On which side of a limit the whole interval lies; unclear when it holds the limit or there is none.
+
+        A number that is the same in every group, or in every resample of enough of them, has no interval, since nothing
+        varies: it lies on its side with certainty.
+        """
+        low, high = (self.value, self.value) if self.never_varies else (self.low, self.high)
+        if low is None or high is None or low - _ROUNDING <= limit <= high + _ROUNDING:
             return "unclear"
-        return "above" if self.low > 0 else "below"
+        return "above" if low > limit else "below"
+
+    @property
+    def never_varies(self) -> bool:
+        """Whether there is no interval because the number is the same in every group or resample."""
+        return self.value is not None and self.method in _NEVER_VARIES
