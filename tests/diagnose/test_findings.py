@@ -1,8 +1,12 @@
 import random
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from bineval.diagnose.findings import KINDS, Finding
+from bineval.diagnose.findings import Finding, findings
+from bineval.diagnose.limits import KINDS
+from bineval.types import Estimate
 from support.answered import Answered, answered
 
 
@@ -68,10 +72,10 @@ def test_often_unanswered_needs_an_interval_above_one_in_twenty() -> None:
 
 def test_a_repeated_question_is_named_with_the_one_that_it_repeats() -> None:
     first, other = drawn(120), drawn(120, seed=5)
-    run = answered({"c1": first, "c2": other, "c3": changed(first, 0.03)})
+    run = answered({"c1": first, "c2": other, "c3": changed(first, 0.015)})
     [finding] = run.findings()
     assert (finding.kind, finding.questions) == ("redundant", ("c3", "c1"))
-    assert finding.text.startswith("c3: redundant with c1 at φ 0.86 [0.7")
+    assert finding.text.startswith("c3: redundant with c1 at φ 0.97 [0.8")
     assert finding.text.endswith("(n = 120)")
 
 
@@ -107,6 +111,22 @@ def test_two_failures_in_common_are_no_repetition() -> None:
     run = answered({"c1": "nn" + "y" * 60, "c2": "nn" + "y" * 60})
     assert run.questions()["c1"].rest.value == pytest.approx(1)
     assert "redundant" not in kinds(run)
+
+
+@pytest.mark.parametrize(("n_no", "kind"), [(4, None), (5, "redundant")])
+def test_a_repetition_needs_five_of_the_rarer_answer(n_no: int, kind: str | None) -> None:
+    word = "n" * n_no + "y" * 55
+    found = [item for item in kinds(answered({"c1": word, "c2": word})) if item == "redundant"]
+    assert found == ([] if kind is None else [kind])
+
+
+@pytest.mark.parametrize(("high", "kind"), [(0.0999, "unrelated_to_people"), (0.1001, None)])
+def test_a_question_is_unrelated_to_people_when_rho_lies_below_a_tenth(high: float, kind: str | None) -> None:
+    run = answered({"c1": drawn(40)})
+    [item] = run.questions().values()
+    human = Estimate(value=0.0, low=-0.1, high=high, n=40, method="BCa bootstrap over 40 groups")
+    found = findings([replace(item, human=human)], [], n_groups=40)
+    assert [finding.kind for finding in found] == ([] if kind is None else [kind])
 
 
 def test_a_question_against_the_others_is_named() -> None:
@@ -161,6 +181,99 @@ def test_a_question_whose_failures_others_catch_is_named() -> None:
     assert (finding.kind, finding.questions) == ("nothing_alone", ("c2",))
     n_failed = narrow.count("n")
     assert finding.text == f"c2: catches nothing of its own: others of c catch all its {n_failed} failures"
+
+
+def test_the_opposite_of_all_others_is_found_though_there_is_no_interval() -> None:
+    first = drawn(40)
+    run = answered({"c1": first, "c2": opposite(first)})
+    rest = run.questions()["c1"].rest
+    assert (rest.value, rest.low, rest.method) == (pytest.approx(-1), None, "no interval: all resamples are equal")
+    assert texts(run.findings())[:2] == [
+        f"{key}: disagrees with the other questions of c: r of its answers with their mean is -1.00 (n = 40)"
+        for key in ("c1", "c2")
+    ]
+
+
+@pytest.mark.parametrize(("letter", "kind", "bias"), [("y", "more_lenient", "+1.00"), ("n", "harsher", "-1.00")])
+def test_a_judge_always_opposed_to_people_is_found_though_there_is_no_interval(
+    letter: str, kind: str, bias: str
+) -> None:
+    def found(n: int) -> list[str]:
+        labels = {(f"e{i}", "c1", None): letter == "n" for i in range(n)}
+        run = answered({"c1": letter * n}, human={"c": [float(letter == "n")] * n})
+        return [finding.text for finding in run.findings(labels) if finding.kind == kind]
+
+    words = kind.replace("_", " ")
+    assert found(5) == [
+        f"c1: {words} than people: its share of yes less theirs is {bias} (n = 5)",
+        f"c: {words} than people: score less rating, both in [0, 1], is {bias} (n = 5)",
+    ]
+    assert found(4) == []
+
+
+def test_the_reverse_of_peoples_ranks_is_found_though_there_is_no_interval() -> None:
+    first = drawn(40)
+    run = answered({"c1": first}, human={"c": [float(letter == "n") for letter in first]})
+    assert texts(run.findings())[0] == (
+        "c1: disagrees with people: rho of its answers with their ratings of c is -1.00 (n = 40)"
+    )
+
+
+def test_a_share_that_is_the_same_in_all_groups_is_found_though_there_is_no_interval() -> None:
+    groups = [f"g{i // 2}" for i in range(20)]
+    unanswered = answered({"c1": "uy" * 5 + "un" * 5}, groups=groups)
+    assert texts(unanswered.findings()) == ["c1: often unanswered: 50% of 20 verdicts"]
+    flipping = answered({"c1": ["yn", "yy"] * 5 + ["yn", "nn"] * 5}, groups=groups)
+    assert texts(flipping.findings()) == ["c1: flips between repeats in 50% of 20 examples or sentences"]
+    often_yes = answered({"c1": "y" * 29 + "n" + "y" * 29 + "n" + "y" * 29 + "n" + "y" * 29 + "n" + "y" * 29 + "n"})
+    assert often_yes.findings() == []
+    grouped = answered({"c1": ("y" * 29 + "n") * 5}, groups=[f"g{i // 30}" for i in range(150)])
+    assert texts(grouped.findings()) == ["c1: almost always yes: in 96.7% of 150 examples"]
+
+
+def test_what_one_question_shows_is_not_enough_among_many() -> None:
+    def harsher(n_questions: int) -> list[tuple[str, ...]]:
+        # Of 50 answers 12 are no where people say yes, and 3 the other way round: p is about 0.02.
+        words = {"c1": "n" * 12 + "y" * 38, **{f"c{i}": drawn(50, 0.8, seed=i) for i in range(2, n_questions + 1)}}
+        labels = {(f"e{i}", key, None): letter == "y" for key, word in words.items() for i, letter in enumerate(word)}
+        for i in range(50):
+            labels[f"e{i}", "c1", None] = i < 12 or i >= 15
+        found = answered(words).findings(labels)
+        return [finding.questions for finding in found if finding.kind == "harsher"]
+
+    assert harsher(1) == [("c1",)]
+    assert harsher(4) == []
+
+
+@pytest.mark.parametrize("name", ["rest", "human"])
+def test_a_narrow_interval_of_a_correlation_is_not_enough_among_many(name: str) -> None:
+    def found(n_questions: int) -> list[tuple[str, ...]]:
+        items = list(answered({f"c{i}": drawn(60, seed=i) for i in range(n_questions)}).questions().values())
+        narrow = Estimate(value=-0.32, low=-0.48, high=-0.13, n=60, method="BCa bootstrap over 60 groups")
+        wide = replace(narrow, value=0.0, low=-0.3, high=0.3)
+        items = [replace(item, **{name: narrow if i == 0 else wide}) for i, item in enumerate(items)]
+        kinds = ("against_others", "against_people")
+        return [item.questions for item in findings(items, [], n_groups=60) if item.kind in kinds]
+
+    assert found(1) == [("c0",)]
+    assert found(8) == []
+
+
+def test_runs_in_which_nothing_is_wrong_seldom_have_a_finding() -> None:
+    def null(seed: int) -> list[Finding]:
+        """Independent questions; people say yes as often, to half of the outputs in any case as the judge does."""
+        generator = np.random.default_rng(seed)
+        columns, labels, human = {}, {}, {}
+        for name in "cfgh":
+            answers, others = generator.random((2, 60, 5)) < 0.8
+            people = np.where(generator.random((60, 5)) < 0.5, answers, others)
+            columns |= {f"{name}{j}": ["y" if yes else "n" for yes in answers[:, j]] for j in range(5)}
+            labels |= {(f"e{i}", f"{name}{j}", None): bool(yes) for (i, j), yes in np.ndenumerate(people)}
+            human[name] = people.mean(axis=1).tolist()
+        return answered(columns, human=human).findings(labels)
+
+    # Without adjusting for twenty questions most have one.
+    assert sum(bool(null(seed)) for seed in range(7)) <= 2
 
 
 def test_the_most_important_comes_first_and_every_finding_has_its_figures() -> None:

@@ -30,7 +30,8 @@ class Answered:
 
     def findings(self, labels: Labels | None = None) -> list[Finding]:
         questions = list(self.questions(labels).values())
-        return findings(questions, diagnose_dimensions(self.table, questions))
+        dimensions = diagnose_dimensions(self.table, questions)
+        return findings(questions, dimensions, n_groups=len(set(self.table.groups)))
 
 
 def answered(

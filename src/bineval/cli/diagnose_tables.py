@@ -28,7 +28,7 @@ def print_diagnosis(diagnosis: "Diagnosis", screen: "Console") -> None:
     for finding in diagnosis.findings:
         print_line(screen, finding.text)
     if not diagnosis.findings:
-        print_line(screen, "none that goes beyond chance")
+        print_line(screen, "none that goes beyond what chance makes of so many questions")
     for dimension in diagnosis.dimensions:
         own = [item for item in diagnosis.questions if item.dimension == dimension.dimension]
         screen.print()

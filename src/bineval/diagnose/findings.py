@@ -1,44 +1,31 @@
 """What is wrong with the questions of a run, in words; nothing that chance alone may have made."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from bineval.diagnose.dimensions import DimensionDiagnosis
+from bineval.diagnose.limits import (
+    FEWEST_EXAMPLES,
+    KINDS,
+    FindingKind,
+    Key,
+    Likeness,
+    beyond_limits,
+    likeness,
+    with_others,
+    with_people,
+)
 from bineval.diagnose.pairs import QuestionPair
 from bineval.diagnose.questions import QuestionDiagnosis
 from bineval.types import Estimate
 
-FindingKind = Literal[
-    "never_answered",
-    "never_applies",
-    "often_unanswered",
-    "against_people",
-    "against_others",
-    "always_no",
-    "always_yes",
-    "one_signal",
-    "redundant",
-    "unrelated_to_people",
-    "harsher",
-    "more_lenient",
-    "flips",
-    "nothing_alone",
-]
-KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
-"""In the order of their importance."""
+Beyond = Mapping[FindingKind, Set[Key]]
 
-# A share is rare, or the rest is, when its interval lies below this.
-_RARE = 0.05
-# From this r on two columns share half of their variance.
-_SAME = 0.7
-_UNRELATED = 0.1
-_OFTEN_FLIPS = 0.1
-_SELDOM_ALONE = 0.2
-# Without any exception an interval says little about a few examples.
-_FEWEST_EXAMPLES = 20
-# With fewer of the rarer answer φ hangs on single examples, which no bootstrap of them shows.
-_FEWEST_OF_RARER = 5
+_LIKENESSES: Mapping[Likeness, tuple[str, str]] = {
+    "phi": ("φ of their answers", "φ"),
+    "probability": ("r of their P(yes)", "r of P(yes)"),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,16 +47,24 @@ class Finding:
     text: str
 
 
-def findings(questions: Sequence[QuestionDiagnosis], dimensions: Sequence[DimensionDiagnosis]) -> list[Finding]:
-    """Returns what is to be known about the questions, the most important first, else in the order of the checklist."""
-    found = [finding for question in questions for finding in _about_question(question)]
+def findings(
+    questions: Sequence[QuestionDiagnosis], dimensions: Sequence[DimensionDiagnosis], *, n_groups: int
+) -> list[Finding]:
+    """Returns what is to be known about the questions, the most important first, else in the order of the checklist.
+
+    Args:
+        questions: What was found about each question.
+        dimensions: What was found about each dimension.
+        n_groups: Groups of examples in the run.
+    """
+    beyond = beyond_limits(questions, dimensions, n_groups=n_groups)
+    found = [finding for question in questions for finding in _about_question(question, beyond)]
     found = _merged(found, questions)
     for dimension in dimensions:
-        same = list(_about_likeness(dimension))
+        same = list(_about_likeness(dimension, beyond))
         repeated = {key for finding in same for key in (finding.questions or ())}
         own = [item for item in questions if item.dimension == dimension.dimension and item.question_id not in repeated]
-        alone = _about_failures(own) if dimension.n_questions > 1 else ()
-        found += [*same, *alone, *_about_bias(dimension)]
+        found += [*same, *_about_failures(own, beyond), *_about_bias(dimension, beyond)]
     return sorted(found, key=lambda finding: KINDS.index(finding.kind))
 
 
@@ -94,19 +89,19 @@ def _merged(found: Sequence[Finding], questions: Sequence[QuestionDiagnosis]) ->
     return merged
 
 
-def _about_question(item: QuestionDiagnosis) -> Iterator[Finding]:
-    yield from _about_answers(item)
-    yield from _about_people(item)
-    rest, of = _stronger(item.rest, item.rest_probability)
-    if rest.high is not None and rest.high < 0:
+def _about_question(item: QuestionDiagnosis, beyond: Beyond) -> Iterator[Finding]:
+    yield from _about_answers(item, beyond)
+    yield from _about_people(item, beyond)
+    if _key(item) in beyond["against_others"]:
+        rest, of = with_others(item), _what(item.rest_probability)
         text = f"disagrees with the other questions of {item.dimension}: r of {of} with their mean is {_words(rest)}"
         yield _of(item, "against_others", {"rest": rest}, text)
-    if item.flips.low is not None and item.flips.low > _OFTEN_FLIPS:
+    if _key(item) in beyond["flips"]:
         text = f"flips between repeats in {_percent(item.flips)} examples or sentences"
         yield _of(item, "flips", {"flips": item.flips}, text)
 
 
-def _about_answers(item: QuestionDiagnosis) -> Iterator[Finding]:
+def _about_answers(item: QuestionDiagnosis, beyond: Beyond) -> Iterator[Finding]:
     facts, unanswered, rate = item.facts, item.unanswered, item.yes_rate
     if facts.n_yes + facts.n_no == 0:
         if facts.n_unanswered:
@@ -117,7 +112,7 @@ def _about_answers(item: QuestionDiagnosis) -> Iterator[Finding]:
             text = f"never applies: all {item.not_applicable.n} verdicts say so"
             yield _of(item, "never_applies", {"not_applicable": item.not_applicable}, text)
         return
-    if unanswered.low is not None and unanswered.low > _RARE:
+    if _key(item) in beyond["often_unanswered"]:
         text = f"often unanswered: {_percent(unanswered)} verdicts"
         yield _of(item, "often_unanswered", {"unanswered": unanswered}, text)
     kinds: tuple[tuple[FindingKind, str, float | None, float | None], ...] = (
@@ -125,33 +120,37 @@ def _about_answers(item: QuestionDiagnosis) -> Iterator[Finding]:
         ("always_no", "no", _less(rate.value), _less(rate.high)),
     )
     for kind, word, share, least in kinds:
-        if share == 1 and rate.n >= _FEWEST_EXAMPLES:
+        if share == 1 and rate.n >= FEWEST_EXAMPLES:
             text = f"always {word} ({rate.n} examples): it tells no output from another here"
-        elif share is not None and share < 1 and least is not None and least > 1 - _RARE:
-            text = f"almost always {word}: in {share:.1%} of {rate.n} examples, at least {least:.1%} of more"
+        elif share is not None and share < 1 and _key(item) in beyond[kind]:
+            of_more = "" if least is None else f", at least {least:.1%} of more"
+            text = f"almost always {word}: in {share:.1%} of {rate.n} examples{of_more}"
         else:
             continue
         yield _of(item, kind, {"yes_rate": rate}, text)
 
 
-def _about_people(item: QuestionDiagnosis) -> Iterator[Finding]:
-    human, of = _stronger(item.human, item.human_probability)
-    if human.high is not None and human.high < _UNRELATED:
-        opposed = human.high < 0
-        words = "disagrees with people" if opposed else "says hardly anything about people's ratings"
-        text = f"{words}: rho of {of} with their ratings of {item.dimension} is {_words(human)}"
-        yield _of(item, "against_people" if opposed else "unrelated_to_people", {"human": human}, text)
-    if (kind := _bias_kind(item.human_bias)) is not None:
-        text = f"{_bias_words(kind)} than people: its share of yes less theirs is {_words(item.human_bias, '+')}"
-        yield _of(item, kind, {"human_bias": item.human_bias}, text)
+def _about_people(item: QuestionDiagnosis, beyond: Beyond) -> Iterator[Finding]:
+    kinds: tuple[tuple[FindingKind, str], ...] = (
+        ("against_people", "disagrees with people"),
+        ("unrelated_to_people", "says hardly anything about people's ratings"),
+    )
+    for kind, words in kinds:
+        if _key(item) in beyond[kind]:
+            human, of = with_people(item), _what(item.human_probability)
+            text = f"{words}: rho of {of} with their ratings of {item.dimension} is {_words(human)}"
+            yield _of(item, kind, {"human": human}, text)
+            break
+    if (bias := _bias_kind(_key(item), beyond)) is not None:
+        text = f"{_bias_words(bias)} than people: its share of yes less theirs is {_words(item.human_bias, '+')}"
+        yield _of(item, bias, {"human_bias": item.human_bias}, text)
 
 
-def _about_likeness(item: DimensionDiagnosis) -> Iterator[Finding]:
+def _about_likeness(item: DimensionDiagnosis, beyond: Beyond) -> Iterator[Finding]:
     """That the questions of a dimension are one signal, or else which of them repeat others."""
-    for of, name in (("phi", "φ of their answers"), ("probability", "r of their P(yes)")):
-        estimates = [_likeness(pair, of) for pair in item.pairs]
-        known = [estimate for estimate in estimates if estimate is not None]
-        if item.n_questions > 2 and len(known) == len(item.pairs) and all(map(_is_same, known)):
+    for of, (name, _) in _LIKENESSES.items():
+        if (item.dimension, of) in beyond["one_signal"]:
+            known = [estimate for pair in item.pairs if (estimate := likeness(pair, of)) is not None]
             lowest, highest = (end(known, key=lambda estimate: estimate.value or 0.0) for end in (min, max))
             text = (
                 f"{item.dimension}: its {item.n_questions} questions are one signal: {name} is "
@@ -165,16 +164,18 @@ def _about_likeness(item: DimensionDiagnosis) -> Iterator[Finding]:
                 text=text,
             )
             return
-    yield from _about_repeats(item)
+    yield from _about_repeats(item, beyond)
 
 
-def _about_repeats(item: DimensionDiagnosis) -> Iterator[Finding]:
+def _about_repeats(item: DimensionDiagnosis, beyond: Beyond) -> Iterator[Finding]:
     """Each question that repeats an earlier one, with the one that it repeats most."""
     strongest: dict[str, tuple[float, QuestionPair, Estimate, str]] = {}
     for pair in item.pairs:
-        for of, name in (("phi", "φ"), ("probability", "r of P(yes)")):
-            estimate = _likeness(pair, of)
-            if estimate is None or estimate.value is None or not _is_same(estimate):
+        for of, (_, name) in _LIKENESSES.items():
+            if (item.dimension, pair.first, pair.second, of) not in beyond["redundant"]:
+                continue
+            estimate = likeness(pair, of)
+            if estimate is None or estimate.value is None:
                 continue
             if pair.second not in strongest or estimate.value > strongest[pair.second][0]:
                 strongest[pair.second] = (estimate.value, pair, estimate, name)
@@ -189,16 +190,15 @@ def _about_repeats(item: DimensionDiagnosis) -> Iterator[Finding]:
         )
 
 
-def _about_failures(items: Sequence[QuestionDiagnosis]) -> Iterator[Finding]:
+def _about_failures(items: Sequence[QuestionDiagnosis], beyond: Beyond) -> Iterator[Finding]:
     for item in items:
-        share = item.alone_share
-        if share.value == 0 and share.high is not None and share.high < _SELDOM_ALONE:
+        if item.alone_share.value == 0 and _key(item) in beyond["nothing_alone"]:
             text = f"catches nothing of its own: others of {item.dimension} catch all its {item.n_failed} failures"
-            yield _of(item, "nothing_alone", {"alone_share": share}, text)
+            yield _of(item, "nothing_alone", {"alone_share": item.alone_share}, text)
 
 
-def _about_bias(item: DimensionDiagnosis) -> Iterator[Finding]:
-    if (kind := _bias_kind(item.human_bias)) is not None:
+def _about_bias(item: DimensionDiagnosis, beyond: Beyond) -> Iterator[Finding]:
+    if (kind := _bias_kind((item.dimension,), beyond)) is not None:
         yield Finding(
             kind=kind,
             dimension=item.dimension,
@@ -219,28 +219,18 @@ def _of(item: QuestionDiagnosis, kind: FindingKind, figures: Mapping[str, Estima
     )
 
 
-def _stronger(answers: Estimate, probabilities: Estimate | None) -> tuple[Estimate, str]:
-    """What tells more: P(yes), where every answer has one."""
-    return (answers, "its answers") if probabilities is None else (probabilities, "its P(yes)")
+def _key(item: QuestionDiagnosis) -> Key:
+    return item.dimension, item.question_id
 
 
-def _likeness(pair: QuestionPair, of: str) -> Estimate | None:
-    if of == "phi":
-        return pair.phi if pair.fewest >= _FEWEST_OF_RARER else None
-    return pair.probability
+def _what(probabilities: Estimate | None) -> str:
+    return "its answers" if probabilities is None else "its P(yes)"
 
 
-def _is_same(estimate: Estimate) -> bool:
-    if estimate.low is None:
-        # Columns that never differ do not differ in any resample either, and so have no interval.
-        return estimate.value is not None and estimate.value > 1 - 1e-9 and estimate.n >= _FEWEST_EXAMPLES
-    return estimate.low > _SAME
-
-
-def _bias_kind(bias: Estimate) -> Literal["harsher", "more_lenient"] | None:
-    if bias.low is None or bias.high is None or bias.low <= 0 <= bias.high:
-        return None
-    return "more_lenient" if bias.low > 0 else "harsher"
+def _bias_kind(key: Key, beyond: Beyond) -> Literal["harsher", "more_lenient"] | None:
+    if key in beyond["harsher"]:
+        return "harsher"
+    return "more_lenient" if key in beyond["more_lenient"] else None
 
 
 def _bias_words(kind: FindingKind) -> str:
@@ -264,5 +254,5 @@ def _number(value: float | None, sign: Literal["", "+"] = "") -> str:
 
 
 def _percent(share: Estimate) -> str:
-    low, high = share.low or 0.0, share.high or 0.0
-    return f"{share.value or 0.0:.0%} [{low:.0%}, {high:.0%}] of {share.n}"
+    interval = "" if share.low is None or share.high is None else f" [{share.low:.0%}, {share.high:.0%}]"
+    return f"{share.value or 0.0:.0%}{interval} of {share.n}"

@@ -91,7 +91,7 @@ def diagnose(run: Run, labels: str | Path | None = None, *, seed: int = 0) -> Di
         judge=run.judge,
         n_examples=len(table.example_ids),
         has_probabilities=table.has_probabilities,
-        findings=tuple(findings(questions, dimensions)),
+        findings=tuple(findings(questions, dimensions, n_groups=len(set(table.groups)))),
         dimensions=tuple(dimensions),
         questions=tuple(questions),
     )
