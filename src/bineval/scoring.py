@@ -12,6 +12,8 @@ from bineval.types import OVERALL, Checklist, OverSentences, Question, Scale, Sc
 UnitVerdicts = Mapping[int | None, Sequence[Verdict]]
 """The verdicts of one question about one example, one a repeat, by unit: a sentence's index, None for the whole."""
 
+_ROUNDING = 1e-9
+
 
 def score_rows(checklist: Checklist, rows: Iterable[VerdictRow]) -> dict[str, Score]:
     """Scores one example from its verdict rows, in any order; see `score_example`."""
@@ -117,6 +119,11 @@ def does_not_apply(verdicts: Collection[Verdict]) -> bool:
     return bool(verdicts) and all(verdict.reason == "not_applicable" for verdict in verdicts)
 
 
+def applies_nowhere(units: UnitVerdicts) -> bool:
+    """Whether a question was asked and applies to no unit of an example."""
+    return bool(units) and all(does_not_apply(verdicts) for verdicts in units.values())
+
+
 def scales_of(checklist: Checklist) -> dict[str, Scale | None]:
     """The scale of each score: by dimension, in the order of the checklist, and "overall" last."""
     return {**{name: dimension.scale for name, dimension in checklist.dimensions.items()}, OVERALL: checklist.scale}
@@ -128,6 +135,16 @@ def to_scale(value: float | None, scale: Scale | None) -> float | None:
         return None
     low, high = scale
     return value * (high - low) + low
+
+
+def from_scale(value: float, scale: Scale | None) -> float | None:
+    """Maps `value` in `[a, b]` to [0, 1], as `to_scale` maps it back; without a scale it is taken as it is.
+
+    None when it lies outside by more than rounding makes.
+    """
+    low, high = scale or (0.0, 1.0)
+    mapped = (value - low) / (high - low)
+    return min(max(mapped, 0.0), 1.0) if -_ROUNDING <= mapped <= 1 + _ROUNDING else None
 
 
 def _soft_unit_value(verdicts: Iterable[Verdict]) -> float | None:
@@ -152,7 +169,7 @@ def _mean(values: Collection[float]) -> float | None:
 
 def _score(questions: Sequence[Question], verdicts: Mapping[str, UnitVerdicts], scale: Scale | None) -> Score:
     asked = [(question, verdicts.get(question.id, {})) for question in questions]
-    applicable = [(question, units) for question, units in asked if not _applies_nowhere(units)]
+    applicable = [(question, units) for question, units in asked if not applies_nowhere(units)]
     values = [(q.weight, question_value(q, units), soft_value(q, units)) for q, units in applicable]
     answered = [(weight, value) for weight, value, _ in values if value is not None]
     soft = [(weight, soft) for weight, value, soft in values if value is not None and soft is not None]
@@ -164,10 +181,6 @@ def _score(questions: Sequence[Question], verdicts: Mapping[str, UnitVerdicts], 
         n_answered=len(answered),
         n_asked=len(applicable),
     )
-
-
-def _applies_nowhere(units: UnitVerdicts) -> bool:
-    return bool(units) and all(does_not_apply(verdicts) for verdicts in units.values())
 
 
 def _weighted_mean(values: Sequence[tuple[float, float]]) -> float | None:

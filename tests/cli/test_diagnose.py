@@ -111,6 +111,24 @@ def test_labels_of_questions_show_a_bias(folder: Folder) -> None:
     assert "bias: share of yes less that of people" in done.out
 
 
+def test_failures_that_another_question_leaves_open_are_said(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    checklist = Checklist(
+        name="two",
+        dimensions={"content": Dimension()},
+        questions=tuple(Question(id=word, text=f"Does it say {word}?", dimension="content") for word in ("sun", "sea")),
+    )
+    data = [Example(id=f"e{i}", output="sea" if i else "none") for i in range(3)]
+
+    def hesitant(output: str, question: str) -> str:
+        return "perhaps" if (output, question) == ("none", "Does it say sea?") else says(output, question)
+
+    evaluate(data, checklist, judge=deciding(hesitant), name="r", store=tmp_path / "bineval.db").close()
+    lines = folder.bineval("diagnose", "r").out.splitlines()
+    assert any(line.startswith("sun ") and line.endswith("2 of 3, 1 open") for line in lines)
+    assert any(line.startswith("open: failures of which another question is unanswered") for line in lines)
+
+
 def test_question_ids_cannot_command_the_terminal(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     checklist = Checklist(

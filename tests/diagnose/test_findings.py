@@ -181,6 +181,11 @@ def test_a_question_whose_failures_others_catch_is_named() -> None:
     assert (finding.kind, finding.questions) == ("nothing_alone", ("c2",))
     n_failed = narrow.count("n")
     assert finding.text == f"c2: catches nothing of its own: others of c catch all its {n_failed} failures"
+    some = answered({"c1": broad + "uu", "c2": narrow + "nn", "c3": other + "yy"})
+    assert [text for text in texts(some.findings()) if text.startswith("c2")] == [
+        f"c2: catches nothing of its own: others of c catch {n_failed} of its {n_failed + 2} failures, "
+        "and 2 are open, with others unanswered"
+    ]
 
 
 def test_the_opposite_of_all_others_is_found_though_there_is_no_interval() -> None:

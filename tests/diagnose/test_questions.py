@@ -75,11 +75,25 @@ def test_probabilities_are_looked_at_beside_the_answers() -> None:
 
 
 def test_a_failure_is_caught_alone_when_no_other_question_of_the_dimension_says_no() -> None:
-    items = answered({"c1": "nnyyu", "c2": "nyyny", "c3": "yuyyy", "f1": "nnnnn"}).questions()
+    items = answered({"c1": "nnyyu", "c2": "nyyny", "c3": "yyyyy", "f1": "nnnnn"}).questions()
     assert (items["c1"].n_failed, items["c1"].alone) == (2, ("e1",))
     assert (items["c2"].n_failed, items["c2"].alone) == (2, ("e3",))
     assert items["c1"].alone_share.value == 0.5
     assert (items["c3"].n_failed, items["c3"].alone_share.method) == (0, "undefined: no failures")
+
+
+def test_a_failure_is_open_where_another_question_is_unanswered() -> None:
+    # c1 says no five times: c2 answers yes, no, nothing, does not apply, and was not asked.
+    run = answered({"c1": "nnnnn", "c2": ["y", "n", "u", "-", ""], "f1": "yuuuu"})
+    item = run.questions()["c1"]
+    assert (item.n_failed, item.alone, item.n_open) == (5, ("e0", "e3"), 2)
+    # Of three that are not open c2 catches one.
+    assert (item.alone_share.value, item.alone_share.n) == (pytest.approx(2 / 3), 3)
+    unknown = answered({"c1": "nn", "c2": "uu"}).questions()["c1"]
+    assert (unknown.alone, unknown.n_open) == ((), 2)
+    assert unknown.alone_share.method == "undefined: no failures of which all others are answered"
+    # A third question that says no decides it.
+    assert answered({"c1": "n", "c2": "u", "c3": "n"}).questions()["c1"].n_open == 0
 
 
 def test_labels_say_how_much_harsher_than_people_a_question_is() -> None:

@@ -104,7 +104,7 @@ def _questions_table(items: "list[QuestionDiagnosis]", of: str) -> "Table":
         "rest": [_cell(item.rest_probability or item.rest) for item in items],
         "people": [_cell(item.human_probability or item.human) for item in items],
         "bias": [number(item.human_bias.value, digits=2) for item in items],
-        "alone": [f"{len(item.alone)} of {item.n_failed}" for item in items],
+        "alone": [_alone(item) for item in items],
     }
     optional = {
         "P(yes)": of == "P(yes)",
@@ -161,6 +161,8 @@ def _legend(diagnosis: "Diagnosis", of: str) -> Iterator[str]:
     yield "question of the dimension catches; rest: Pearson's r with the mean of the others of its dimension;"
     yield f"people: Spearman's rho with their ratings, over all examples; both of {of}"
     yield "weak: |φ| < 0.3; coverage: share of a pair's failures that only one of the two catches, mean of pairs"
+    if any(item.n_open for item in diagnosis.questions):
+        yield "open: failures of which another question is unanswered, so that it is not known who else catches them"
     if any(item.human_bias.n for item in diagnosis.questions):
         yield "bias: share of yes less that of people"
     yield from missing_parts(
@@ -216,6 +218,11 @@ def _loss_estimates(pruning: "Pruning") -> "Iterator[tuple[str, Estimate]]":
             if loss is not None:
                 yield f"{name} alike", loss.likeness
                 yield f"{name} people", loss.human_change
+
+
+def _alone(item: "QuestionDiagnosis") -> str:
+    is_open = f", {item.n_open} open" if item.n_open else ""
+    return f"{len(item.alone)} of {item.n_failed}{is_open}"
 
 
 def _cell(estimate: "Estimate") -> str:

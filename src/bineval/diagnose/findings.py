@@ -193,7 +193,9 @@ def _about_repeats(item: DimensionDiagnosis, beyond: Beyond) -> Iterator[Finding
 def _about_failures(items: Sequence[QuestionDiagnosis], beyond: Beyond) -> Iterator[Finding]:
     for item in items:
         if item.alone_share.value == 0 and _key(item) in beyond["nothing_alone"]:
-            text = f"catches nothing of its own: others of {item.dimension} catch all its {item.n_failed} failures"
+            caught = f"all its {item.n_failed}" if not item.n_open else f"{item.alone_share.n} of its {item.n_failed}"
+            is_open = f", and {item.n_open} are open, with others unanswered" if item.n_open else ""
+            text = f"catches nothing of its own: others of {item.dimension} catch {caught} failures{is_open}"
             yield _of(item, "nothing_alone", {"alone_share": item.alone_share}, text)
 
 

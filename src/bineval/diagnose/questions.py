@@ -39,8 +39,9 @@ class QuestionDiagnosis:
         human_probability: The same of P(yes); None where an answer has none.
         human_bias: Share of yes of the judge less that of people, on the verdicts that people answered too.
         n_failed: Examples that it says no to.
-        alone: Of these, the ids of those that no other question of its dimension says no to.
-        alone_share: Their share of the failures.
+        alone: Of these, the ids of those that no other question of its dimension says no to, all that apply answered.
+        n_open: Of these, the ones that no other says no to either, but of which another is unanswered.
+        alone_share: Share of `alone` among the failures that are not open.
     """
 
     question_id: str
@@ -59,6 +60,7 @@ class QuestionDiagnosis:
     human_bias: Estimate
     n_failed: int
     alone: tuple[str, ...]
+    n_open: int
     alone_share: Estimate
 
 
@@ -80,7 +82,7 @@ def diagnose_questions(
     found = []
     for i, question in enumerate(table.checklist.questions):
         tally = tallies[question.id]
-        failed, alone = _failures(table, i)
+        failed, alone, is_open = _failures(table, i)
         answers, soft = table.answers[:, i], table.probabilities[:, i] if table.has_probabilities else None
         found.append(
             QuestionDiagnosis(
@@ -100,8 +102,11 @@ def diagnose_questions(
                 human_bias=_bias(tally.differences, seed),
                 n_failed=int(failed.sum()),
                 alone=tuple(table.example_ids[row] for row in np.flatnonzero(alone)),
+                n_open=int(is_open.sum()),
                 alone_share=_share(
-                    [(table.groups[row], bool(alone[row])) for row in np.flatnonzero(failed)], "no failures", seed
+                    [(table.groups[row], bool(alone[row])) for row in np.flatnonzero(failed & ~is_open)],
+                    "no failures of which all others are answered" if failed.any() else "no failures",
+                    seed,
                 ),
             )
         )
@@ -151,11 +156,14 @@ def _rests(table: QuestionTable, values: Values, seed: int) -> list[Estimate]:
     ]
 
 
-def _failures(table: QuestionTable, column: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The examples that a question says no to, and those that it alone of its dimension does; by example."""
+def _failures(table: QuestionTable, column: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """The examples that a question says no to; those that it alone of its dimension does; those where that is open."""
     own = table.columns(table.checklist.questions[column].dimension)
     failed = says_no(table.answers[:, column])
-    return failed, failed & (says_no(table.answers[:, own]).sum(axis=1) == 1)
+    only = failed & (says_no(table.answers[:, own]).sum(axis=1) == 1)
+    # What is unanswered may be a failure too.
+    is_open = table.open[:, own].any(axis=1)
+    return failed, only & ~is_open, only & is_open
 
 
 def _yes_rate(groups: Sequence[Hashable], answers: Values, seed: int) -> Estimate:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bineval.errors import ConfigError
-from bineval.scoring import question_value, soft_value, verdicts_by_question
+from bineval.scoring import applies_nowhere, from_scale, question_value, soft_value, verdicts_by_question
 from bineval.types import USUAL_THRESHOLD, Checklist, Example, Scale, VerdictRow
 
 Values = NDArray[np.float64]
@@ -25,6 +25,7 @@ class QuestionTable:
         answers: Value of each question in [0, 1], shape (examples, questions): 1 for yes, 0 for no, between them for
             repeats and means over sentences.
         probabilities: The same from P(yes).
+        open: Whether a question applies, or may, and has no value, of the same shape.
         ratings: Human ratings by dimension, shape (examples,), on the dimension's own scale; only dimensions with any.
     """
 
@@ -33,6 +34,7 @@ class QuestionTable:
     groups: tuple[Hashable, ...]
     answers: Values
     probabilities: Values
+    open: NDArray[np.bool_]
     ratings: Mapping[str, Values]
 
     def columns(self, dimension: str) -> list[int]:
@@ -58,6 +60,7 @@ class QuestionTable:
             groups=tuple(self.groups[i] for i in rows),
             answers=self.answers[rows],
             probabilities=self.probabilities[rows],
+            open=self.open[rows],
             ratings={name: column[rows] for name, column in self.ratings.items()},
         )
 
@@ -81,9 +84,9 @@ def question_table(
     for row in rows:
         by_example[row.example_id].append(row)
     shape = (len(found), len(checklist.questions))
-    answers, probabilities = np.full(shape, np.nan), np.full(shape, np.nan)
+    answers, probabilities, is_open = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, False)
     for i, (example, _) in enumerate(found):
-        answers[i], probabilities[i] = _values(checklist, by_example.get(example.id, []))
+        answers[i], probabilities[i], is_open[i] = _values(checklist, by_example.get(example.id, []))
     ratings = {
         name: np.array([example.human.get(name, np.nan) for example, _ in found], dtype=float)
         for name in checklist.dimensions
@@ -95,6 +98,7 @@ def question_table(
         groups=tuple(group for _, group in found),
         answers=answers,
         probabilities=probabilities,
+        open=is_open,
         ratings=ratings,
     )
 
@@ -132,22 +136,22 @@ def says_no(answers: Values) -> NDArray[np.bool_]:
 
 def unit_ratings(ratings: Values, scale: Scale | None) -> tuple[Values | None, str]:
     """Ratings mapped to [0, 1], or None and why not; without a scale they must lie in [0, 1] already."""
-    low, high = scale or (0.0, 1.0)
-    known = ratings[~np.isnan(ratings)]
-    if ((known < min(low, high)) | (known > max(low, high))).any():
+    mapped = [rating if np.isnan(rating) else from_scale(rating, scale) for rating in ratings.tolist()]
+    if None in mapped:
         where = "the dimension's scale" if scale else "[0, 1], and the dimension has no scale"
         return None, f"undefined: ratings lie outside of {where}"
-    return (ratings - low) / (high - low), ""
+    return np.array(mapped, dtype=float), ""
 
 
-def _values(checklist: Checklist, rows: Sequence[VerdictRow]) -> tuple[list[float], list[float]]:
-    """Value and soft value of each question for one example, as its scores use them."""
+def _values(checklist: Checklist, rows: Sequence[VerdictRow]) -> tuple[list[float], list[float], list[bool]]:
+    """Value and soft value of each question for one example, as its scores use them, and whether it is open."""
     verdicts = verdicts_by_question(checklist, rows)
-    values, softs = [], []
+    values, softs, is_open = [], [], []
     for question in checklist.questions:
         units = verdicts.get(question.id, {})
         value = question_value(question, units)
         soft = None if value is None else soft_value(question, units)
         values.append(np.nan if value is None else round(value, 9))
         softs.append(np.nan if soft is None else round(soft, 9))
-    return values, softs
+        is_open.append(value is None and not applies_nowhere(units))
+    return values, softs, is_open
