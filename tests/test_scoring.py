@@ -9,6 +9,7 @@ from bineval.scoring import (
     UnitVerdicts,
     deciding_units,
     does_not_apply,
+    from_scale,
     question_value,
     score_example,
     score_rows,
@@ -394,3 +395,24 @@ def test_a_rating_in_a_unit_of_its_own_may_be_negative() -> None:
         questions=(Question(id="d", text="t", dimension="d", asks="rating"),),
     )
     assert score_example(sheet, {"d": whole(rated(-3.5))})["d"].value == -3.5
+
+
+@pytest.mark.parametrize(
+    ("value", "scale", "expected"),
+    [
+        (4.0, (1, 5), 0.75),
+        (4.0, (5, 1), 0.25),  # 1 is the best
+        (0.5, None, 0.5),
+        (5 + 1e-10, (1, 5), 1.0),
+        (-1e-10, None, 0.0),
+        (5.1, (1, 5), None),
+        (0.9, (1, 5), None),
+        (1.1, None, None),
+    ],
+)
+def test_a_rating_is_mapped_from_its_scale_unless_it_lies_outside(
+    value: float, scale: Scale | None, expected: float | None
+) -> None:
+    assert from_scale(value, scale) == expected
+    if expected is not None and scale is not None:
+        assert to_scale(expected, scale) == pytest.approx(value)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bineval.errors import DataError
-from bineval.io.score_rows import ScoreKey, ScoreRules, read_scores, scores_from
+from bineval.io.score_rows import ScoreKey, ScoreRules, mean_scores, read_scores, scores_from
 
 RULES = ScoreRules(example_ids=["a", "b", "7"])
 
@@ -93,3 +93,14 @@ def test_where_dimensions_are_known_another_one_is_an_error() -> None:
 def test_a_file_without_rows_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="holds no rows"):
         read_scores(written(tmp_path), RULES)
+
+
+def test_repeats_are_averaged_and_missing_numbers_left_out() -> None:
+    scores = {
+        ScoreKey("a", "style", 0): 1.0,
+        ScoreKey("a", "style", 1): 4.0,
+        ScoreKey("a", "style", 2): None,
+        ScoreKey("a", "facts", 0): 3.0,
+        ScoreKey("b", "style", 0): None,
+    }
+    assert mean_scores(scores) == {"a": {"style": 2.5, "facts": 3.0}}

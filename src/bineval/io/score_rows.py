@@ -2,9 +2,11 @@
 
 import math
 import warnings
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from bineval.errors import DataError, UnknownNameError
@@ -73,6 +75,18 @@ def scores_from(rows: Iterable[Mapping[str, object]], rules: ScoreRules, *, sour
         place = Place(file=source, line=number)
         reading.add(clean_row(row, place, warnings.warn), place)
     return reading.scores()
+
+
+def mean_scores(scores: Scores) -> dict[str, dict[str, float]]:
+    """The mean over repeats, by example and dimension; of rows that say that there is no number, none."""
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for key, value in scores.items():
+        if value is not None:
+            found[key.example_id][key.dimension].append(value)
+    return {
+        example_id: {name: fmean(values) for name, values in by_dimension.items()}
+        for example_id, by_dimension in found.items()
+    }
 
 
 class _Reading:

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from bineval.scoring import from_scale
 from bineval.stats.intervals import resampling_group
 from bineval.stats.levels import Rated
 from bineval.types import Example, Scale
@@ -13,8 +14,6 @@ ScoreKind = Literal["hard", "soft"]
 
 AVERAGE = "average"
 """Name of the row over all dimensions."""
-
-_NOISE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,18 +100,14 @@ class Series:
 
         Without a scale, ratings that all lie in [0, 1] are taken as they are.
         """
-        values = [pair.human for pair in self.pairs]
-        if self.scale is None:
-            return _in_unit_interval(values, "people's ratings reach from {} to {}, and the dimension has no scale")
-        low, high = self.scale
-        mapped = [(value - low) / (high - low) for value in values]
-        problem = f"people's ratings reach from {{}} to {{}}, and the scale is {low:g} to {high:g}"
-        return _in_unit_interval(mapped, problem, shown=values)
+        where = "the dimension has no scale" if self.scale is None else "the scale is {:g} to {:g}".format(*self.scale)
+        problem = f"people's ratings reach from {{}} to {{}}, and {where}"
+        return _in_unit_interval([pair.human for pair in self.pairs], self.scale, problem)
 
     def score_units(self) -> list[float] | str:
         """The scores of the pairs, in [0, 1]; or why they cannot be."""
         return _in_unit_interval(
-            [pair.value for pair in self.pairs], "the scores reach from {} to {}, and the dimension has no scale"
+            [pair.value for pair in self.pairs], None, "the scores reach from {} to {}, and the dimension has no scale"
         )
 
 
@@ -121,12 +116,9 @@ def line_name(run: str, kind: ScoreKind) -> str:
     return run if kind == "hard" else f"{run} ({kind})"
 
 
-def _in_unit_interval(
-    values: Sequence[float], problem: str, *, shown: Sequence[float] | None = None
-) -> list[float] | str:
+def _in_unit_interval(values: Sequence[float], scale: Scale | None, problem: str) -> list[float] | str:
     if not values:
         return "no items"
-    if min(values) < -_NOISE or max(values) > 1 + _NOISE:
-        shown = values if shown is None else shown
-        return problem.format(f"{min(shown):g}", f"{max(shown):g}")
-    return [min(max(value, 0.0), 1.0) for value in values]
+    mapped = [from_scale(value, scale) for value in values]
+    inside = [value for value in mapped if value is not None]
+    return inside if len(inside) == len(mapped) else problem.format(f"{min(values):g}", f"{max(values):g}")

@@ -4,12 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import fmean
 from typing import Literal
 
 from bineval.errors import DataError
 from bineval.io.rows import read_rows
-from bineval.io.score_rows import ScoreRules, read_scores
+from bineval.io.score_rows import ScoreRules, mean_scores, read_scores
 from bineval.io.verdict_labels import VerdictKey, labels_of_examples, read_verdict_labels
 from bineval.judging.runs import Run
 from bineval.scoring import scales_of, score_example, to_scale
@@ -85,14 +84,7 @@ def _rating_file(runs: Sequence[Run], examples: Sequence[Sequence[Example]], pat
         example_ids={example.id for own in examples for example in own},
         dimensions={OVERALL, *(name for run in runs for name in run.checklist.dimensions)},
     )
-    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for key, value in read_scores(path, rules).items():
-        if value is not None:
-            found[key.example_id][key.dimension].append(value)
-    return {
-        example_id: {name: fmean(values) for name, values in by_dimension.items()}
-        for example_id, by_dimension in found.items()
-    }
+    return mean_scores(read_scores(path, rules))
 
 
 def _of_answers(runs: Sequence[Run], examples: Sequence[Sequence[Example]], path: str | Path) -> list[HumanLabels]:

@@ -1,6 +1,5 @@
 """Question weights learned from human ratings, with figures of examples that they were not fitted on."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from bineval.diagnose.values import QuestionTable, Values, weighted_scores
 from bineval.errors import ConfigError
 from bineval.hashing import Json
-from bineval.io.score_rows import ScoreRules, read_scores
+from bineval.io.score_rows import ScoreRules, mean_scores, read_scores
 from bineval.judging.runs import Run
 from bineval.methods.diagnose import table_of
 from bineval.methods.weight_figures import Comparison, RatedValues, compare
@@ -147,15 +146,11 @@ def _read_ratings(table: QuestionTable, path: str | Path) -> dict[str, Values]:
         dimensions=tuple(scales),
         scales={name: scale for name, scale in scales.items() if scale is not None},
     )
-    samples: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for key, value in read_scores(path, rules).items():
-        if value is not None:
-            samples[key.dimension, key.example_id].append(value)
-    means = {key: sum(values) / len(values) for key, values in samples.items()}
+    means = mean_scores(read_scores(path, rules))
     return {
-        name: np.array([means.get((name, example_id), np.nan) for example_id in table.example_ids])
+        name: np.array([means.get(example_id, {}).get(name, np.nan) for example_id in table.example_ids])
         for name in scales
-        if any(dimension == name for dimension, _ in means)
+        if any(name in of_example for of_example in means.values())
     }
 
 
