@@ -52,8 +52,8 @@ def test_own_and_learned_weights_stand_side_by_side_and_the_checklist_is_written
     lines = done.out.splitlines()
     assert lines[0] == "judge scripted/judge, run r"
     assert lines[2].split() == ["content", "weight", "by", "ridge,", "120", "rated", "examples,", "120", "groups"]
-    assert "star is left out: its weight is 0" in lines
-    assert "content: learned weights helped: the change of Spearman's rho decides" in lines
+    assert "star: its weight is 0, which leaves it out of a checklist with these weights" in lines
+    assert "content: learned weights helped: the change of Pearson's r decides" in lines
     assert [line.split()[0] for line in lines if line.startswith(("spearman", "pearson", "mae"))] == [
         "spearman",
         "pearson",

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from bineval.cli.correlation_words import COEFFICIENT_TITLES, LEVEL_WORDS
-from bineval.cli.estimate_cells import estimate_cell
+from bineval.cli.estimate_cells import estimate_cell, missing_parts
 from bineval.cli.output import counted, number, p_words, plain
 from bineval.metaeval.series import AVERAGE
 from bineval.stats.coefficients import COEFFICIENTS
@@ -29,7 +29,12 @@ def print_bench(report: "BenchReport", screen: "Console") -> None:
         screen.print(f"\n[bold]{plain(dimension)}[/bold]")
         screen.print(_table(report, dimension, published))
     _print_effects(report, screen)
-    for note in report.notes:
+    without = (
+        (f"{row.method} {row.figures.dimension}", getattr(row.figures.correlations, name))
+        for row in report.rows
+        for name in COEFFICIENTS
+    )
+    for note in (*report.notes, *missing_parts(without)):
         screen.print(note, markup=False, soft_wrap=True)
 
 
@@ -69,8 +74,9 @@ def _print_effects(report: "BenchReport", screen: "Console") -> None:
     screen.print("\n[bold]Did decomposing into questions help?[/bold] (Spearman, paired on the same outputs)")
     for effect in averaged or report.effects:
         screen.print(_sentence(effect), markup=False, soft_wrap=True)
+    screen.print("p is adjusted (Holm) for the comparisons of this kind", style="dim")
     if averaged:
-        clear = [e for e in report.effects if e.dimension != AVERAGE and e.verdict != "made no clear difference"]
+        clear = [e for e in report.effects if e.dimension != AVERAGE and e.verdict in ("helped", "hurt")]
         for effect in clear:
             screen.print(f"  {_sentence(effect)}", markup=False, soft_wrap=True)
 
@@ -87,4 +93,6 @@ def _sentence(effect: "Effect") -> str:
     why = "" if effect.difference.low is not None else f" ({effect.difference.method})"
     what = f"{effect.dimension}: binary {effect.score} against {against}"
     p = "" if effect.p_adjusted is None else f", {p_words(effect.p_adjusted)}"
+    if effect.verdict == "cannot be told":
+        return f"{what}: whether decomposition helped cannot be told, {estimate_cell(effect.difference)}{why}"
     return f"{what}: decomposition {effect.verdict}, {estimate_cell(effect.difference)}{p}{why}"

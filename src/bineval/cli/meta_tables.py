@@ -63,15 +63,20 @@ class _Printer:
                 name if self._several else "dimension",
                 *COEFFICIENT_TITLES.values(),
                 "n",
-                *(["groups"] if level == "group" else []),
+                *([f"{level}s"] if level != "pooled" else []),
             )
             for row in rows:
                 found = row.correlations
                 cells = [estimate_cell(getattr(found, coefficient)) for coefficient in COEFFICIENT_TITLES]
-                groups = f"{found.groups_used} of {found.groups_used + found.groups_skipped}"
-                table.add_row(plain(row.dimension), *cells, str(found.n), *([groups] if level == "group" else []))
+                used = {
+                    "pooled": [],
+                    "group": [f"{found.groups_used} of {found.groups_used + found.groups_skipped}"],
+                    "system": [str(found.groups_used)],
+                }[level]
+                table.add_row(plain(row.dimension), *cells, str(found.n), *used)
             self._screen.print(table)
-        self._legend("95 % intervals in brackets, from resampling whole groups")
+        drawn = "systems" if level == "system" else "whole groups"
+        self._legend(f"95 % intervals in brackets, where there are enough groups, from resampling {drawn}")
         if level == "group":
             words = "are skipped" if constant == "skip" else "count as 0"
             self._legend(f"groups whose ratings or scores are all equal {words}")
@@ -188,7 +193,8 @@ class _Printer:
             if row.human_mean is not None
             for field, words in _HUMAN_MEANS.items()
         ]
-        for line in (*counts_in_words(self._report.rows), *self._report.notes, *missing_parts(estimates)):
+        notes = (*self._report.notes, *self._report.difference_notes)
+        for line in (*counts_in_words(self._report.rows), *notes, *missing_parts(estimates)):
             self._screen.print(visible(line), markup=False, soft_wrap=True)
 
     def _lines(self) -> "Iterator[tuple[str, list[MetaRow]]]":
@@ -231,12 +237,17 @@ def _difference_table(items: "Sequence[MetaDifference]") -> "Table":
                 "" if place else plain(dimension),
                 COEFFICIENT_TITLES[difference.coefficient],
                 estimate_cell(difference.estimate),
-                number(difference.p_value),
-                number(difference.p_adjusted),
+                _p(difference.p_value),
+                _p(difference.p_adjusted),
                 _effect(difference),
                 str(difference.estimate.n),
             )
     return table
+
+
+def _p(p_value: float | None) -> str:
+    """None is so small that it is 0."""
+    return "<0.001" if p_value is not None and p_value < 0.001 else number(p_value)
 
 
 def _effect(item: "Difference") -> str:

@@ -71,7 +71,7 @@ def _print_report(report: "WeightsReport", screen: "Console") -> None:
         screen.print()
         screen.print(_weights_table(item))
         for key in item.dropped:
-            print_line(screen, f"{key} is left out: its weight is 0")
+            print_line(screen, f"{key}: its weight is 0, which leaves it out of a checklist with these weights")
         screen.print()
         screen.print(_figures_table(item))
         print_line(screen, f"{item.dimension}: {_EFFECTS[item.effect]}{_why(item)}")
@@ -112,8 +112,8 @@ def _figures_table(item: "DimensionWeights") -> "Table":
 
 
 def _why(item: "DimensionWeights") -> str:
-    change = item.comparisons[0].change
-    return f" ({change.method})" if change.low is None else ": the change of Spearman's rho decides"
+    change = item.deciding.change
+    return f" ({change.method})" if change.low is None else ": the change of Pearson's r decides"
 
 
 def _estimates(report: "WeightsReport") -> "Iterator[tuple[str, Estimate]]":

@@ -83,6 +83,7 @@ def _rating_file(runs: Sequence[Run], examples: Sequence[Sequence[Example]], pat
     rules = ScoreRules(
         example_ids={example.id for own in examples for example in own},
         dimensions={OVERALL, *(name for run in runs for name in run.checklist.dimensions)},
+        scales={name: scale for run in runs for name, scale in scales_of(run.checklist).items() if scale is not None},
     )
     return mean_scores(read_scores(path, rules))
 

@@ -29,6 +29,7 @@ class MetaReport:
         differences: Between the first series of scores and each other, by dimension.
         plots: What figures are drawn from.
         notes: What a reader must know.
+        difference_notes: What must be known to read the differences.
     """
 
     options: MetaOptions
@@ -36,6 +37,7 @@ class MetaReport:
     differences: tuple[MetaDifference, ...]
     plots: PlotData
     notes: tuple[str, ...]
+    difference_notes: tuple[str, ...]
 
     def to_json(self) -> list[dict[str, Json]]:
         """The rows as JSON values, each with its differences; undefined is null, with the reason as its method."""
@@ -80,7 +82,8 @@ def meta(runs: Sequence[Run], labels: str | Path | None = None, *, options: Meta
         rows=tuple(rows),
         differences=tuple(line_differences(lines, options)),
         plots=plot_data((series for line in lines for series in line), rows),
-        notes=(*notes, *_data_notes(runs)),
+        notes=tuple(notes),
+        difference_notes=tuple(_data_notes(runs)),
     )
 
 

@@ -26,11 +26,11 @@ _RATINGS_PER_QUESTION = 5
 _FEWEST_OF_EACH_LABEL = 5
 # A weight below this share of the mean weight changes no score that anyone could see.
 _NO_WEIGHT = 0.01
+# Changes of Pearson's r that nobody would notice.
+_NEGLIGIBLE = 0.01
 
 
 Effect = Literal["helped", "hurt", "unclear"]
-
-_EFFECTS: Mapping[str, Effect] = {"above": "helped", "below": "hurt", "unclear": "unclear"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,8 +61,19 @@ class DimensionWeights:
 
     @property
     def effect(self) -> Effect:
-        """What the interval of the change of Spearman's rho says; unclear when it holds 0 or there is none."""
-        return _EFFECTS[self.comparisons[0].change.direction]
+        """What the interval of the change of Pearson's r says; unclear unless all of it lies beyond 0.01.
+
+        Learned weights are never quite the best ones, so they always cost a little where the checklist's own are as
+        good. Ranks would not do: weights that are equal but for noise break the ties of a score at random.
+        """
+        if self.deciding.change.side_of(_NEGLIGIBLE) == "above":
+            return "helped"
+        return "hurt" if self.deciding.change.side_of(-_NEGLIGIBLE) == "below" else "unclear"
+
+    @property
+    def deciding(self) -> Comparison:
+        """The comparison that says whether the weights help."""
+        return next(item for item in self.comparisons if item.figure == "pearson")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

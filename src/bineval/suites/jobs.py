@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bineval.errors import ConfigError
 from bineval.judging.job import Job, RunOptions
 from bineval.judging.plans import JudgePlan
 from bineval.methods.catalog import MethodOptions
@@ -74,7 +75,17 @@ class SuiteJobs:
         }
 
     def _comparable(self, against: str) -> Sequence[Example]:
-        """The outputs that have something to be compared with; all where none has, so that each says why."""
+        """The outputs that have something to be compared with.
+
+        Raises:
+            ConfigError: None has.
+        """
         fields = [field for field in AGAINST if field == against]
         found = [example for example in self.examples if all(texts_of(example, field, metric="") for field in fields)]
+        if fields and not found:
+            what = "reference" if against == "reference" else f"field {against!r}"
+            raise ConfigError(
+                f"{self.suite.title}: no output has a {what} to compare with: give --references FILE, or compare with "
+                "another field (--against input)"
+            )
         return found or self.examples

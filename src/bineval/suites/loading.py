@@ -48,7 +48,12 @@ def load_suite(
         examples = _with_references(examples, _read_references(references, warn))
     if suite.reference_system is not None:
         examples = _with_reference_system(examples, suite.reference_system)
-    kept = [example for example in examples if example.system not in suite.left_out]
+    wanted = suite.checklist().dimensions
+    kept = [
+        replace(example, human={name: rating for name, rating in example.human.items() if name in wanted})
+        for example in examples
+        if example.system not in suite.left_out
+    ]
     if limit is not None:
         return draw_groups(kept, limit, seed=seed)
     return [example for members in _by_group(kept).values() for example in members]

@@ -26,7 +26,7 @@ WHOLE = ("boolean", "geval", "holistic")
 """The methods that ask the same backbone about each dimension as a whole."""
 
 
-Verdict = Literal["helped", "hurt", "made no clear difference"]
+Verdict = Literal["helped", "hurt", "made no clear difference", "cannot be told"]
 
 _VERDICTS: Mapping[str, Verdict] = {"above": "helped", "below": "hurt", "unclear": "made no clear difference"}
 _SIGNIFICANT = 0.05
@@ -69,8 +69,10 @@ class Effect:
 
     @property
     def verdict(self) -> Verdict:
-        """By the interval and the adjusted p-value, both of which must be clear."""
-        if self.p_adjusted is None or self.p_adjusted >= _SIGNIFICANT:
+        """By the interval and the adjusted p-value, both of which must be clear; without them nothing can be told."""
+        if self.p_adjusted is None:
+            return "cannot be told"
+        if self.p_adjusted >= _SIGNIFICANT:
             return "made no clear difference"
         return _VERDICTS[self.difference.direction]
 
@@ -138,8 +140,16 @@ def bench_report(suite: Suite, runs: Mapping[str, Run], *, judge: str | None, se
         n_groups=len({resampling_group(example) for example in examples.values()}),
         rows=tuple(BenchRow(method=methods[row.run], figures=row) for row in report.rows),
         effects=_adjusted(list(_effects(suite, runs, report.rows, seed))),
-        notes=(*suite.notes, *report.notes),
+        notes=(*suite.notes, *report.notes, *_sizes(report.rows, methods)),
     )
+
+
+def _sizes(rows: Sequence[MetaRow], methods: Mapping[str, str]) -> Iterator[str]:
+    """That methods rest on different outputs, where they do."""
+    sizes = {methods[row.run]: row.n_examples for row in rows if row.dimension != AVERAGE}
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{method} {n}" for method, n in sizes.items())
+        yield f"the methods have different numbers of outputs: {listed}; their rows are not over the same outputs"
 
 
 def _effects(suite: Suite, runs: Mapping[str, Run], rows: Sequence[MetaRow], seed: int) -> Iterator[Effect]:
