@@ -290,7 +290,8 @@ def test_a_run_that_is_named_twice_is_refused(open_runs: ExitStack, tmp_path: Pa
 def test_runs_of_different_data_are_compared_on_the_examples_of_both(open_runs: ExitStack, tmp_path: Path) -> None:
     first, other = run_of(open_runs, tmp_path, "first"), run_of(open_runs, tmp_path, "other", data=rated(30))
     report = meta([first, other])
-    assert report.notes == ("runs first and other have different data: their difference is over the examples of both",)
+    [note] = report.difference_notes
+    assert note == "runs first and other have different data: their difference is over the examples of both"
     assert {item.difference.estimate.n for item in report.differences if item.run == "other"} == {30}
 
 
