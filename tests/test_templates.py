@@ -12,7 +12,7 @@ NAMES = frozenset({"x", "y"})
 
 def load(path: Path, text: str | bytes, *, required: frozenset[str] = frozenset()) -> Prompt:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return load_prompt("judge_one", path=path, variables=NAMES, required=required)
+    return load_prompt("judge_one", given=path, variables=NAMES, required=required)
 
 
 @pytest.fixture
@@ -52,6 +52,11 @@ def test_a_placeholder_without_a_value_is_named(path: Path) -> None:
         (HEAD + "Hi", "each once"),
         (HEAD + "Hi\n## user\nHo", "each once"),
         (HEAD + "## user\nHi\n## user\nHo", "each once"),
+        (HEAD + "## rules\nBe kind.", "each once"),
+        (HEAD + "## rules\nBe kind.\n## user\nHi", "a '## rules' section and one \\$rules in another go together"),
+        (HEAD + "## rules\n\n## user\n$rules", "go together"),
+        (HEAD + "## user\n$rules", "go together"),
+        (HEAD + "## rules\nBe kind.\n## user\n$rules ${rules}", "go together"),
         (HEAD + "## user\nIt costs $5", r"a lone \$ must be written \$\$"),
         (HEAD + "## user\n$x $zz $qq", r"unknown variable \$qq, \$zz; available: \$x, \$y"),
         (HEAD.encode() + b"## user\n\xff", "cannot be read as a prompt"),
@@ -62,6 +67,39 @@ def test_what_is_wrong_with_a_file_is_said_with_its_path(path: Path, text: str |
         load(path, text)
 
 
+RULED = f"{HEAD}## rules\n- It costs $5.\n- Be kind to $x.\n## system\nObey:\n$rules\nAnd $x.\n## user\n$y"
+
+
+def test_rules_stand_where_they_are_named_and_are_no_template(path: Path) -> None:
+    prompt = load(path, RULED)
+    assert (prompt.rules, prompt.variables) == ("- It costs $5.\n- Be kind to $x.", NAMES)
+    assert prompt.fill({"x": "1", "y": "2"})[0].content == "Obey:\n- It costs $5.\n- Be kind to $x.\nAnd 1."
+
+
+def test_other_rules_make_another_prompt_that_can_be_given_in_place_of_a_file(path: Path) -> None:
+    prompt = load(path, RULED)
+    other = prompt.with_rules("\nBe brief.\n")
+    assert (other.rules, other.name) == ("Be brief.", "judge_one")
+    assert other.text == RULED.replace(str(prompt.rules), "Be brief.")
+    assert other.hash != prompt.hash
+    assert other.with_rules("Be kind.").text == prompt.with_rules("Be kind.").text, "what it was leaves no trace"
+    assert load_prompt("judge_one", given=other, variables=NAMES) is other
+    assert load(path, other.text).hash == other.hash
+    with pytest.raises(TemplateError, match=r"prompt judge_one: unknown variable \$y"):
+        load_prompt("judge_one", given=other, variables=frozenset({"x"}))
+
+
+@pytest.mark.parametrize("rules", ["", " \n", "Be kind.\n## user\nHi"])
+def test_rules_that_would_break_the_file_are_refused(path: Path, rules: str) -> None:
+    with pytest.raises(TemplateError, match="rules must be text without a title"):
+        load(path, RULED).with_rules(rules)
+
+
+def test_a_prompt_without_rules_cannot_have_others(path: Path) -> None:
+    with pytest.raises(TemplateError, match="has no '## rules' section"):
+        load(path, f"{HEAD}## user\n$x").with_rules("Be kind.")
+
+
 def test_a_file_that_lacks_a_required_variable_is_refused(path: Path) -> None:
     assert load(path, f"{HEAD}## user\n$x", required=frozenset({"x"})).variables == {"x"}
     with pytest.raises(TemplateError, match=r"own\.md: must use \$x, \$y"):
@@ -70,7 +108,7 @@ def test_a_file_that_lacks_a_required_variable_is_refused(path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match=r"none\.md: cannot be read as a prompt"):
-        load_prompt("judge_one", path=tmp_path / "none.md", variables=NAMES)
+        load_prompt("judge_one", given=tmp_path / "none.md", variables=NAMES)
 
 
 def test_a_built_in_prompt_that_does_not_exist_comes_with_the_nearest() -> None:

@@ -95,7 +95,7 @@ def test_each_method_is_given_the_options_and_prompts_that_it_heeds(folder: Fold
     assert judges["rating"]["evidence"] is False
     assert (
         judges["rating"]["prompts"]["rate"]
-        == load_prompt("rate", path=folder.path / "rate.md", variables=frozenset(RatingForm.variables["rate"])).hash
+        == load_prompt("rate", given=folder.path / "rate.md", variables=frozenset(RatingForm.variables["rate"])).hash
     )
 
 

@@ -5,7 +5,6 @@ It knows prompts and replies, and nothing about providers, stores or scores.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Literal, get_args
 
 from bineval.errors import ConfigError, ModelBusyError, ModelError
@@ -18,7 +17,7 @@ from bineval.judging.parsing import Parsed, Reading
 from bineval.judging.rendering import example_text
 from bineval.judging.talk import Talk, asked_again, refusal_in, replies_together
 from bineval.models.base import Model
-from bineval.templates import Prompt, load_prompt
+from bineval.templates import Prompt, PromptSource, load_prompt
 from bineval.types import Answer, Example, Question, Reason, Reply, Request, Usage, Verdict
 
 Mode = Literal["independent", "dimension", "all"]
@@ -50,7 +49,7 @@ class ChatSettings:
     temperature: float | None = 0.0
     seed: int | None = None
     max_tokens: int | None = None
-    prompts: Mapping[str, Path] = field(default_factory=dict)
+    prompts: Mapping[str, PromptSource] = field(default_factory=dict)
 
 
 class ChatJudge(ModelJudge):
@@ -91,7 +90,7 @@ class ChatJudge(ModelJudge):
             raise ConfigError(f"the {self._form.kind} judge has no prompt {unknown[0]!r}; it has {known}")
         self._prompts: dict[str, Prompt] = {
             name: load_prompt(
-                name, path=self.chat.prompts.get(name), variables=variables, required=self._form.required[name]
+                name, given=self.chat.prompts.get(name), variables=variables, required=self._form.required[name]
             )
             for name, variables in self._form.variables.items()
         }

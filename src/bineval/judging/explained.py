@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Literal, get_args
 
 from bineval.errors import ConfigError, ModelBusyError, ModelError
@@ -14,7 +13,7 @@ from bineval.judging.parsing import Parsed
 from bineval.judging.rendering import example_text
 from bineval.judging.talk import Talk, asked_again, refusal_in, replies_together
 from bineval.models.base import Model
-from bineval.templates import Prompt, load_prompt
+from bineval.templates import Prompt, PromptSource, load_prompt
 from bineval.types import Example, Question, Reply, Request, Usage, Verdict
 
 Which = Literal["all", "no", "unsure", "none"]
@@ -64,7 +63,7 @@ class Explained(JudgeWrapper):
         task: str | None = None,
         which: Which = "all",
         unsure_within: float = UNSURE_WITHIN,
-        prompts: Mapping[str, Path] | None = None,
+        prompts: Mapping[str, PromptSource] | None = None,
     ) -> None:
         prompts = prompts or {}
         if not model.capabilities.generates:
@@ -80,7 +79,7 @@ class Explained(JudgeWrapper):
         self.which, self.unsure_within = which, unsure_within
         self._form = SingleForm(evidence=False)
         self._prompts: dict[str, Prompt] = {
-            name: load_prompt(name, path=prompts.get(name), variables=variables, required=_REQUIRED[name])
+            name: load_prompt(name, given=prompts.get(name), variables=variables, required=_REQUIRED[name])
             for name, variables in _VARIABLES.items()
         }
 

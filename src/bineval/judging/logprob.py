@@ -6,7 +6,6 @@ once answers all questions of an example for about the price of one (`Capabiliti
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from bineval.errors import ConfigError
 from bineval.hashing import Json
@@ -15,11 +14,12 @@ from bineval.judging.one_token import LogprobCheck, one_token_verdicts
 from bineval.judging.probability import AnswerMass, answer_mass, verdict_at
 from bineval.judging.rendering import example_text, question_text
 from bineval.models.base import Model
-from bineval.templates import load_prompt
+from bineval.templates import PromptSource, load_prompt
 from bineval.types import Example, Question, Reply, Request, Verdict
 
 _PROMPT = "judge_token"
-_VARIABLES = frozenset({"example", "question", "details"})
+TOKEN_VARIABLES = frozenset({"example", "question", "details"})
+"""What can be filled in the prompt."""
 _REQUIRED = frozenset({"example", "question"})
 LOGPROB_PROMPTS = (_PROMPT,)
 
@@ -39,7 +39,7 @@ class LogprobSettings:
     """
 
     min_mass: float = 0.5
-    prompts: Mapping[str, Path] = field(default_factory=dict)
+    prompts: Mapping[str, PromptSource] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_mass <= 1:  # false for NaN too
@@ -67,7 +67,7 @@ class LogprobJudge(ModelJudge):
         super().__init__(model, task=task)
         self.logprob = settings or LogprobSettings()
         path = self.logprob.prompts.get(_PROMPT)
-        self._prompt = load_prompt(_PROMPT, path=path, variables=_VARIABLES, required=_REQUIRED)
+        self._prompt = load_prompt(_PROMPT, given=path, variables=TOKEN_VARIABLES, required=_REQUIRED)
         self._check = LogprobCheck(model.name, ", so there is no P(yes): use --kind chat")
 
     @property

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, Protocol, get_args, runtime_checkable
 
 from bineval.errors import ConfigError
@@ -15,6 +14,7 @@ from bineval.judging.explained import UNSURE_WITHIN, Explained, Which
 from bineval.judging.logprob import LogprobJudge, LogprobSettings
 from bineval.models.base import Model
 from bineval.stats.calibration import Calibration
+from bineval.templates import PromptSource
 from bineval.types import Checklist
 
 Kind = Literal["chat", "logprob", "decision"]
@@ -76,7 +76,7 @@ class ExplainSettings:
     which: Which = "no"
     model: Model | None = None
     unsure_within: float = UNSURE_WITHIN
-    prompts: Mapping[str, Path] = field(default_factory=dict)
+    prompts: Mapping[str, PromptSource] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from bineval.errors import ConfigError, ModelBusyError, ModelError
 from bineval.hashing import Json
@@ -14,7 +13,7 @@ from bineval.judging.rating_scale import RatingScale
 from bineval.judging.rendering import example_text, question_text
 from bineval.judging.talk import Talk, refusal_in, replies_together
 from bineval.models.base import Model
-from bineval.templates import load_prompt
+from bineval.templates import PromptSource, load_prompt
 from bineval.types import Example, Question, Reason, Reply, Request, Verdict
 
 _PROMPT = "rate_token"
@@ -44,7 +43,7 @@ class RateSettings:
     temperature: float = 1.0
     seed: int | None = None
     max_tokens: int = _SAMPLE_TOKENS
-    prompts: Mapping[str, Path] = field(default_factory=dict)
+    prompts: Mapping[str, PromptSource] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.min_mass <= 1:  # false for NaN too
@@ -70,7 +69,7 @@ class _RatingJudge(ModelJudge):
         super().__init__(model, task=task)
         self.scales, self.rate = scales, settings or RateSettings()
         self._prompt = load_prompt(
-            _PROMPT, path=self.rate.prompts.get(_PROMPT), variables=_VARIABLES, required=_REQUIRED
+            _PROMPT, given=self.rate.prompts.get(_PROMPT), variables=_VARIABLES, required=_REQUIRED
         )
 
     def batches(self, questions: Sequence[Question]) -> list[list[Question]]:

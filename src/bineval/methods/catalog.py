@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import NamedTuple
 
 from bineval.errors import ConfigError, UnknownNameError
@@ -17,6 +16,7 @@ from bineval.methods.geval import GEvalPlan, StepsNotKeptError, geval_checklist,
 from bineval.methods.holistic import HolisticPlan, holistic_checklist
 from bineval.methods.metrics.catalog import LEFT_OUT, METRICS, metric_plan
 from bineval.models.base import Model
+from bineval.templates import PromptSource
 from bineval.types import OVERALL, Checklist, Dimension, Example, Scale
 
 MODEL_METHODS = ("binary", "boolean", "geval", "holistic", "factscore")
@@ -51,7 +51,7 @@ class MethodOptions:
     metric_model: str | None = None
     n_samples: int | None = None
     gamma: float = 10.0
-    prompts: Mapping[str, Path] = field(default_factory=dict)
+    prompts: Mapping[str, PromptSource] = field(default_factory=dict)
 
 
 class Prepared(NamedTuple):
@@ -166,5 +166,5 @@ def _geval(
     return Prepared(geval_checklist(checklist, steps), GEvalPlan(model=judge.model, sampled=sampled, settings=rate))
 
 
-def _named(prompts: Mapping[str, Path], names: Sequence[str]) -> dict[str, Path]:
+def _named(prompts: Mapping[str, PromptSource], names: Sequence[str]) -> dict[str, PromptSource]:
     return {name: path for name, path in prompts.items() if name in names}

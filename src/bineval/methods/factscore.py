@@ -6,7 +6,6 @@ It knows nothing about how a fact is checked: that is a yes/no question to any j
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, inf
-from pathlib import Path
 
 from bineval.errors import ConfigError
 from bineval.hashing import Json
@@ -16,6 +15,7 @@ from bineval.judging.members import asked, largest_concurrency, paid_together, p
 from bineval.judging.plans import JudgePlan, Wrap
 from bineval.methods.atomic_facts import FactsForm, text_alone
 from bineval.models.base import Model
+from bineval.templates import PromptSource
 from bineval.types import Checklist, Example, Question, Request, Verdict
 
 FACTSCORE_PROMPTS = tuple(FactsForm.variables)
@@ -41,7 +41,7 @@ class FactscoreSettings:
     temperature: float | None = 0.0
     seed: int | None = None
     max_tokens: int = 2_000
-    prompts: Mapping[str, Path] = field(default_factory=dict)
+    prompts: Mapping[str, PromptSource] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 <= self.gamma < inf:  # false for NaN too
