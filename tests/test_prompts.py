@@ -25,6 +25,7 @@ from support.weighing import weighing, word
 
 VARIABLES = {
     "atomic_facts": {"example", "form"},
+    "edit_rules": {"whose_rules", "present_rules", "lesson", "form"},
     "evaluation_steps": {"task", "dimension", "low", "high", "form"},
     "explain": {"example", "question", "violation", "verdict", "form"},
     "generate_again": {"faults", "form"},
@@ -32,10 +33,15 @@ VARIABLES = {
     "judge_one": {"example", "question", "violation", "form"},
     "judge_several": {"example", "questions", "form"},
     "judge_token": {"example", "question", "details"},
+    "lessons": {"present_rules", "cases", "form"},
+    "merge_lesson": {"memory", "lesson", "form"},
+    "optimize_again": {"faults", "form"},
     "rate": {"example", "rating", "low", "high", "form"},
     "rate_token": {"example", "rating", "low", "high"},
     "questions": {"task", "dimension", "requirements", "form"},
     "requirements": {"task", "dimensions", "form"},
+    "rewrite_rules": {"whose_rules", "present_rules", "lessons", "limit", "form"},
+    "writing_lessons": {"present_rules", "cases", "form"},
 }
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

@@ -42,12 +42,15 @@ if TYPE_CHECKING:
     from bineval.models.limits import Limits
     from bineval.models.scripted import Scripted
     from bineval.models.stack import CallPolicy
+    from bineval.optimize.align import Alignment, align
+    from bineval.optimize.loop import LoopSettings
     from bineval.scoring import score_rows
     from bineval.store.database import Store
     from bineval.types import Checklist, Dimension, Example, Price, Question, Verdict
 
 # The module of each public name; after a colon, what the name is called there.
 _HOMES = {
+    "Alignment": "bineval.optimize.align",
     "Budget": "bineval.models.budget",
     "CallPolicy": "bineval.models.stack",
     "CascadePlan": "bineval.judging.composite_plans",
@@ -64,6 +67,7 @@ _HOMES = {
     "Limits": "bineval.models.limits",
     "LogprobJudge": "bineval.judging.logprob",
     "LogprobSettings": "bineval.judging.logprob",
+    "LoopSettings": "bineval.optimize.loop",
     "MetaOptions": "bineval.metaeval.rows",
     "MethodOptions": "bineval.methods.catalog",
     "ModelOptions": "bineval.models.catalog",
@@ -77,6 +81,7 @@ _HOMES = {
     "SingleJudge": "bineval.judging.plans",
     "Store": "bineval.store.database",
     "Verdict": "bineval.types",
+    "align": "bineval.optimize.align",
     "calibrate": "bineval.methods.calibrate",
     "evaluate": "bineval.methods.evaluate",
     "examples_from": "bineval.io.examples",
@@ -94,6 +99,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Alignment",
     "Budget",
     "CallPolicy",
     "CascadePlan",
@@ -110,6 +116,7 @@ __all__ = [
     "Limits",
     "LogprobJudge",
     "LogprobSettings",
+    "LoopSettings",
     "MetaOptions",
     "MethodOptions",
     "ModelOptions",
@@ -124,6 +131,7 @@ __all__ = [
     "Store",
     "Verdict",
     "__version__",
+    "align",
     "calibrate",
     "evaluate",
     "examples_from",

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bineval.errors import ConfigError
-from bineval.stats.splits import groups_for_test
+from bineval.stats.splits import groups_for_test, split_by_group
 
 
 def test_the_share_is_of_groups_and_not_of_items() -> None:
@@ -32,3 +32,19 @@ def test_what_cannot_be_split_is_an_error(items: list[str]) -> None:
 def test_a_share_of_nothing_or_all_is_an_error(share: float) -> None:
     with pytest.raises(ConfigError, match="must lie between 0 and 1"):
         groups_for_test("abc", share=share, seed=0)
+
+
+def test_parts_hold_whole_groups_and_everything_once() -> None:
+    items = [f"g{i // 3}" for i in range(60)]
+    parts = split_by_group(items, sizes=(10, 20), seed=4)
+    assert [len(part) for part in parts] == [12, 21, 27]
+    assert sorted(place for part in parts for place in part) == list(range(60))
+    groups = [{items[place] for place in part} for part in parts]
+    assert not groups[0] & groups[1] | groups[0] & groups[2] | groups[1] & groups[2]
+    assert parts == split_by_group(items, sizes=(10, 20), seed=4)
+    assert parts != split_by_group(items, sizes=(10, 20), seed=5)
+
+
+def test_a_part_that_would_be_empty_is_refused() -> None:
+    with pytest.raises(ConfigError, match="6 examples in 3 groups are too few for parts of 3, 2 and a rest"):
+        split_by_group(["a", "a", "b", "b", "c", "c"], sizes=(3, 2), seed=0)

@@ -71,9 +71,9 @@ def execute(path: Path, statement: str) -> None:
 def test_an_empty_place_becomes_a_store(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     Store(path).close()
-    assert tables(path) == {"store_version", "runs", "examples", "run_examples", "verdicts", "replies"}
+    assert tables(path) == {"store_version", "runs", "examples", "run_examples", "verdicts", "replies", "loops"}
     with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT version FROM store_version").fetchall() == [(2,)]
+        assert connection.execute("SELECT version FROM store_version").fetchall() == [(3,)]
     connection.close()
 
 
@@ -123,7 +123,7 @@ def test_a_store_of_a_newer_bineval_is_refused_and_left_alone(tmp_path: Path) ->
     execute(path, "UPDATE store_version SET version = 7")
     execute(path, "DROP TABLE replies")
     with pytest.raises(
-        StoreError, match=r"newer bineval \(store version 7, this one reads up to 2\); upgrade"
+        StoreError, match=r"newer bineval \(store version 7, this one reads up to 3\); upgrade"
     ) as caught:
         Store(path)
     assert str(path) in str(caught.value)

@@ -14,6 +14,7 @@ from bineval.version import __version__
 EXIT_ERROR, EXIT_BUDGET, EXIT_INTERRUPTED = 1, 5, 130
 
 _COMMANDS = {
+    "align": "bineval.cli.align:align",
     "band": "bineval.cli.band:band",
     "bench": "bineval.cli.bench:bench",
     "calibrate": "bineval.cli.calibrate:calibrate",
@@ -21,6 +22,7 @@ _COMMANDS = {
     "diagnose": "bineval.cli.diagnose:diagnose",
     "export": "bineval.cli.export:export",
     "generate": "bineval.cli.generate:generate",
+    "improve": "bineval.cli.improve:improve",
     "import-scores": "bineval.cli.import_scores:import_scores",
     "lint": "bineval.cli.lint:lint",
     "meta": "bineval.cli.meta:meta",

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Generic
 
 from bineval.errors import ConfigError, ModelError
@@ -10,7 +9,7 @@ from bineval.generation.replies import E, Form
 from bineval.hashing import Json, canonical_json
 from bineval.judging.json_text import without_reasoning
 from bineval.models.base import Model
-from bineval.templates import Prompt, load_prompt
+from bineval.templates import Prompt, PromptSource, load_prompt
 from bineval.types import Message, Reply, Request
 
 _VARIABLES: Mapping[str, frozenset[str]] = {
@@ -42,14 +41,16 @@ class GenerateSettings:
         seed: Sent to providers that take one.
         prompts: Files that take the place of built-in prompts, by name.
         on_step: Told, in a few words, what is asked for next.
+        cap_option: How the user is told to raise the cap.
     """
 
     max_rounds: int = 2
     max_tokens: int = 2_000
     temperature: float | None = 0.0
     seed: int | None = None
-    prompts: Mapping[str, Path] = field(default_factory=dict)
+    prompts: Mapping[str, PromptSource] = field(default_factory=dict)
     on_step: Callable[[str], None] | None = None
+    cap_option: str = "--max-reply-tokens"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,16 +93,22 @@ class Drafter:
         model: Writes them.
         settings: How it is asked.
         variables: The prompts that are used, and what can be filled in each; those of the decomposition unless given.
+        again: Name of the prompt among them that asks again.
     """
 
     def __init__(
-        self, model: Model, settings: GenerateSettings, variables: Mapping[str, frozenset[str]] = _VARIABLES
+        self,
+        model: Model,
+        settings: GenerateSettings,
+        variables: Mapping[str, frozenset[str]] = _VARIABLES,
+        *,
+        again: str = "generate_again",
     ) -> None:
         if unknown := sorted(settings.prompts.keys() - variables.keys()):
             raise ConfigError(f"the generator has no prompt {unknown[0]!r}; it has {', '.join(variables)}")
-        self.model, self.settings = model, settings
+        self.model, self.settings, self._again = model, settings, again
         self._prompts: dict[str, Prompt] = {
-            name: load_prompt(name, path=settings.prompts.get(name), variables=names)
+            name: load_prompt(name, given=settings.prompts.get(name), variables=names)
             for name, names in variables.items()
         }
 
@@ -141,7 +148,7 @@ class Drafter:
         while faults and n_rounds < self.settings.max_rounds:
             n_rounds += 1
             said = canonical_json({form.key: [entry.model_dump() for entry in entries]}) if entries else _shown(text)
-            again = self._prompts["generate_again"].fill({"faults": _list_of(faults), "form": form.shape})
+            again = self._prompts[self._again].fill({"faults": _list_of(faults), "form": form.shape})
             schema = form.schema_for_mending(len(faults)) if entries else form.schema()
             text = self._complete((*messages, Message(role="assistant", content=said), *again), schema)
             faulty = [fault.entry for fault in faults]
@@ -166,10 +173,8 @@ class Drafter:
             reply = self._answered(request)
         if reply.finish_reason == "length":
             spent = " (spent on hidden reasoning)" if reply.reasoning and not reply.text.strip() else ""
-            raise ModelError(
-                f"the reply was cut off by the cap of {request.max_tokens} tokens{spent}; raise --max-reply-tokens",
-                model=self.model.name,
-            )
+            problem = f"the reply was cut off by the cap of {request.max_tokens} tokens{spent}"
+            raise ModelError(f"{problem}; raise {self.settings.cap_option}", model=self.model.name)
         return reply.text
 
     def _answered(self, request: Request) -> Reply:

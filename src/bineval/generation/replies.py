@@ -26,7 +26,8 @@ def _text(value: object) -> object:
     return " ".join(str(value).split()) if isinstance(value, str | int) else value
 
 
-_Text = Annotated[str, BeforeValidator(_text), Field(pattern=r"\w")]
+Line = Annotated[str, BeforeValidator(_text), Field(pattern=r"\w")]
+"""A text that says something, on one line."""
 _OptionalText = Annotated[str | None, BeforeValidator(_text)]
 
 
@@ -39,34 +40,35 @@ class Entry(BaseModel):
 class RequirementEntry(Entry):
     """A requirement and the dimension it belongs to."""
 
-    text: Annotated[_Text, Field(validation_alias=AliasChoices("text", "requirement"))]
-    dimension: _Text
+    text: Annotated[Line, Field(validation_alias=AliasChoices("text", "requirement"))]
+    dimension: Line
 
 
 class DescriptionEntry(Entry):
     """What a dimension that the model chose means."""
 
-    name: _Text
-    description: _Text
+    name: Line
+    description: Line
 
 
 class QuestionEntry(Entry):
     """A question, the id of the requirement it checks, and an example of "no"."""
 
     requirement: _OptionalText = None
-    question: Annotated[_Text, Field(validation_alias=AliasChoices("question", "text"))]
+    question: Annotated[Line, Field(validation_alias=AliasChoices("question", "text"))]
     violation: _OptionalText = None
 
 
 class StepEntry(Entry):
     """One step of an evaluation."""
 
-    step: Annotated[_Text, Field(validation_alias=AliasChoices("step", "text"))]
+    step: Annotated[Line, Field(validation_alias=AliasChoices("step", "text"))]
 
 
 E = TypeVar("E", bound=Entry)
 
-_STRING: dict[str, Json] = {"type": "string"}
+STRING: dict[str, Json] = {"type": "string"}
+"""A text as a JSON schema."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -114,13 +116,13 @@ def requirements_form(dimensions: Sequence[str]) -> Form[RequirementEntry]:
     """The form of step 1; `dimensions` are the names to choose from, empty when the model chooses its own."""
     list_shape = '"requirements": [{"text": "...", "dimension": "..."}, ...]'
     described = '"dimensions": [{"name": "...", "description": "..."}, ...]'
-    own = _list(object_schema({"name": _STRING, "description": _STRING}), _MIN_DIMENSIONS, _MAX_DIMENSIONS)
-    name: Json = {"type": "string", "enum": list(dimensions)} if dimensions else _STRING
+    own = _list(object_schema({"name": STRING, "description": STRING}), _MIN_DIMENSIONS, _MAX_DIMENSIONS)
+    name: Json = {"type": "string", "enum": list(dimensions)} if dimensions else STRING
     return Form(
         key="requirements",
         entry=RequirementEntry,
         shape=f"{{{list_shape}}}" if dimensions else f"{{{list_shape}, {described}}}",
-        item=object_schema({"text": _STRING, "dimension": name}),
+        item=object_schema({"text": STRING, "dimension": name}),
         least=max(1, len(dimensions)),
         most=_MAX_REQUIREMENTS,
         beside={} if dimensions else {"dimensions": own},
@@ -131,8 +133,8 @@ def questions_form(requirement_ids: Sequence[str]) -> Form[QuestionEntry]:
     """The form of step 2; each question names one of `requirement_ids`."""
     entry: dict[str, Json] = {
         "requirement": {"type": "string", "enum": list(requirement_ids)},
-        "question": _STRING,
-        "violation": _STRING,
+        "question": STRING,
+        "violation": STRING,
     }
     return Form(
         key="questions",
@@ -150,7 +152,7 @@ def steps_form() -> Form[StepEntry]:
         key="steps",
         entry=StepEntry,
         shape='{"steps": [{"step": "..."}, ...]}',
-        item=object_schema({"step": _STRING}),
+        item=object_schema({"step": STRING}),
         least=_FEWEST_STEPS,
         most=_MOST_STEPS,
     )

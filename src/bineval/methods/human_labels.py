@@ -1,8 +1,9 @@
 """What people say of the outputs of a run: ratings by dimension, and answers to its yes/no questions."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -50,7 +51,7 @@ def human_labels(runs: Sequence[Run], path: str | Path | None) -> list[HumanLabe
     if path is None:
         return [_of_ratings(run.checklist, own, _own_ratings(own)) for run, own in zip(runs, examples, strict=True)]
     if _file_kind(Path(path)) == "ratings":
-        ratings = _rating_file(runs, examples, path)
+        ratings = read_ratings(path, chain.from_iterable(examples), [run.checklist for run in runs])
         return [_of_ratings(run.checklist, own, ratings) for run, own in zip(runs, examples, strict=True)]
     return _of_answers(runs, examples, path)
 
@@ -78,12 +79,18 @@ def _file_kind(path: Path) -> FileKind:
     return "answers" if _ANSWER_FIELDS & first[1].keys() else "ratings"
 
 
-def _rating_file(runs: Sequence[Run], examples: Sequence[Sequence[Example]], path: str | Path) -> Ratings:
-    """The ratings of a file; several of one example and dimension count with their mean."""
+def read_ratings(path: str | Path, examples: Iterable[Example], checklists: Sequence[Checklist]) -> Ratings:
+    """Returns the ratings of a file; several of one example and dimension count with their mean.
+
+    Raises:
+        DataError: The file is not what it should be.
+    """
     rules = ScoreRules(
-        example_ids={example.id for own in examples for example in own},
-        dimensions={OVERALL, *(name for run in runs for name in run.checklist.dimensions)},
-        scales={name: scale for run in runs for name, scale in scales_of(run.checklist).items() if scale is not None},
+        example_ids={example.id for example in examples},
+        dimensions={OVERALL, *(name for checklist in checklists for name in checklist.dimensions)},
+        scales={
+            name: scale for checklist in checklists for name, scale in scales_of(checklist).items() if scale is not None
+        },
     )
     return mean_scores(read_scores(path, rules))
 

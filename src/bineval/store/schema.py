@@ -1,6 +1,7 @@
 """The tables of the store, and the steps from each version of them to the next."""
 
 from collections.abc import Callable
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -90,6 +91,18 @@ replies = sa.Table(
 )
 
 
+loops = sa.Table(
+    "loops",
+    metadata,
+    sa.Column("name", _Words(400), primary_key=True),
+    sa.Column("identity", sa.Text, nullable=False),  # JSON: what a resumed loop must share
+    sa.Column("record", sa.Text),  # JSON: what was tried and what came of it; null before the first attempt
+    sa.Column("spent", sa.Text),  # JSON: what was used outside runs, over all sittings
+    sa.Column("owner", sa.String(200)),  # host:pid of the process that works on it now
+    sa.Column("touched_at", sa.Float, nullable=False),  # seconds since 1970, UTC
+)
+
+
 def _add_missing_columns(connection: sa.Connection) -> None:
     """Adds the columns of verdicts that came later; a store made just now has them."""
     there = {column["name"] for column in sa.inspect(connection).get_columns(verdicts.name)}
@@ -99,7 +112,11 @@ def _add_missing_columns(connection: sa.Connection) -> None:
 
 
 # Step i leads from version i to version i + 1. Released steps are never edited.
-_STEPS: tuple[Callable[[sa.Connection], None], ...] = (metadata.create_all, _add_missing_columns)
+_STEPS: tuple[Callable[[sa.Connection], None], ...] = (
+    metadata.create_all,
+    _add_missing_columns,
+    partial(loops.create, checkfirst=True),
+)
 
 
 def is_current(connection: sa.Connection, place: str) -> bool:
