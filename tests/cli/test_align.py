@@ -8,20 +8,7 @@ from bineval.io.checklists import save_checklist
 from support import planted
 from support.command_line import Folder, wait_until
 
-TESTS = Path(__file__).parents[1]
 N = 120
-SCRIPT = """\
-import sys
-sys.path.insert(0, {tests!r})
-from support import planted
-
-_model = planted.{model}
-
-def reply(request):
-    with open("calls.log", "a") as log:
-        log.write("{name}\\n")
-    return _model.complete(request).text
-"""
 MODELS = {"target": "target().model", "source": "source().model", "writer": "note_taker()"}
 ARGUMENTS = (
     "align", "data.jsonl", "--checklist", "checklist.yaml", "--target", "scripted/target.py",
@@ -34,7 +21,9 @@ CROSS = (*ARGUMENTS, "--source", "scripted/source.py", "--writer", "scripted/wri
 def folder(tmp_path: Path) -> Folder:
     folder = Folder(tmp_path)
     for name, model in MODELS.items():
-        folder.write(f"{name}.py", SCRIPT.format(tests=str(TESTS), model=model, name=name))
+        folder.write_logged_model(
+            name, module="planted", setup=f"planted.{model}", reply="model.complete(request).text"
+        )
     rows = [
         {
             "id": item.id,

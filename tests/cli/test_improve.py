@@ -7,19 +7,6 @@ from bineval.io.checklists import save_checklist
 from support import letters
 from support.command_line import Folder
 
-TESTS = Path(__file__).parents[1]
-SCRIPT = """\
-import sys
-sys.path.insert(0, {tests!r})
-from support import letters
-
-_model = {model}
-
-def reply(request):
-    with open("calls.log", "a") as log:
-        log.write("{name}\\n")
-    return {call}
-"""
 ARGUMENTS = (
     "improve", "prompt.md", "data.jsonl", "--checklist", "checklist.yaml", "--generator", "scripted/generator.py",
     "--judge", "scripted/judge.py", "--writer", "scripted/writer.py", "--train", "20", "--dev", "20",
@@ -30,12 +17,12 @@ ARGUMENTS = (
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     folder = Folder(tmp_path)
-    for name, model, call in (
+    for name, model, reply in (
         ("generator", "None", "letters.write(request)"),
         ("judge", "None", "letters.judge(request)"),
-        ("writer", "letters.notes(letters.LESSONS)", "_model.complete(request).text"),
+        ("writer", "letters.notes(letters.LESSONS)", "model.complete(request).text"),
     ):
-        folder.write(f"{name}.py", SCRIPT.format(tests=str(TESTS), model=model, call=call, name=name))
+        folder.write_logged_model(name, module="letters", setup=model, reply=reply)
     rows = [{"id": item.id, "group": item.group, "input": item.input} for item in letters.inputs()]
     folder.write("data.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     folder.write("prompt.md", letters.START + "\n")

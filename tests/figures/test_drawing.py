@@ -64,6 +64,7 @@ def test_names_are_shown_as_text_and_never_as_formulas_or_markup() -> None:
 
 def test_characters_that_no_font_has_are_drawn_without_a_warning(tmp_path: Path) -> None:
     drawing("漢字 \U0001fa7a").save(tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_an_element_for_a_page_brings_neither_ids_of_groups_nor_a_style_sheet() -> None:

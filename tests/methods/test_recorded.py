@@ -93,8 +93,10 @@ def test_the_same_scores_resume_the_run_whatever_the_order_of_their_rows(tmp_pat
 
 
 def test_a_scale_in_whole_numbers_and_one_in_floats_are_the_same(tmp_path: Path) -> None:
-    imported(tmp_path, scales=SCALES).close()
-    imported(tmp_path, scales={"style": (1.0, 5.0), "rouge": (-10.0, 10.0)}).close()
+    with imported(tmp_path, scales=SCALES) as whole:
+        before = list(whole.verdicts())
+    with imported(tmp_path, scales={"style": (1.0, 5.0), "rouge": (-10.0, 10.0)}) as floats:
+        assert list(floats.verdicts()) == before, "the same run, and not refused"
 
 
 def test_other_scores_or_data_under_the_same_name_are_refused(tmp_path: Path) -> None:

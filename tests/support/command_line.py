@@ -102,6 +102,16 @@ class Folder:
     def write(self, name: str, text: str) -> None:
         (self.path / name).write_text(text, encoding="utf-8")
 
+    def write_logged_model(self, name: str, *, module: str, setup: str, reply: str) -> None:
+        """A scripted model that logs its name for each call; `reply` is an expression of `model` and `request`."""
+        tests = str(Path(__file__).parents[1])
+        self.write(
+            f"{name}.py",
+            f"import sys\nsys.path.insert(0, {tests!r})\nfrom support import {module}\n\nmodel = {setup}\n\n\n"
+            f"def reply(request):\n    with open('calls.log', 'a') as log:\n        log.write('{name}\\n')\n"
+            f"    return {reply}\n",
+        )
+
     def calls(self) -> list[str]:
         """One line for each call that the scripted judge got."""
         log = self.path / "calls.log"

@@ -9,10 +9,14 @@ import click
 from bineval.cli.judge_options import refuse
 from bineval.cli.loop_options import (
     LoopGroup,
+    asked_of,
+    asked_options,
     improve_with_progress,
     judge_of,
     loop_options,
     loop_settings_of,
+    reach_of,
+    reach_options,
     show_command,
     write_settings_of,
     writer_of,
@@ -26,7 +30,6 @@ from bineval.cli.options import (
     json_option,
     model_options,
     policy_of,
-    prompt_option,
     section,
     store_option,
     store_place,
@@ -42,7 +45,6 @@ if TYPE_CHECKING:
     from bineval.types import Checklist, Example
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_COUNT = click.IntRange(min=1)
 _KINDS = click.Choice(["chat", "logprob", "decision"])
 
 
@@ -56,14 +58,7 @@ def _judge_options(command: Any) -> Any:
     return added(
         command,
         option("--target", metavar="MODEL", required=True, help="provider/model."),
-        option("--kind", type=_KINDS, help="Answers in writing, or the probability of one word.  [default: chat]"),
-        option(
-            "--mode",
-            type=click.Choice(["independent", "dimension", "all"]),
-            help="One call per question, per dimension, or for all questions.  [default: independent]",
-        ),
-        option("--max-reply-tokens", type=_COUNT, metavar="N", help="Cap of its replies.  [default: 400 an answer]"),
-        prompt_option,
+        *asked_options(option),
     )
 
 
@@ -73,9 +68,7 @@ def _source_options(command: Any) -> Any:
         command,
         option("--source", metavar="MODEL", help="The better judge."),
         option("--source-kind", type=_KINDS, help="As --kind.  [default: chat]"),
-        option("--source-url", metavar="URL", help="As --base-url."),
-        option("--source-key-env", metavar="NAME", help="As --api-key-env."),
-        option("--source-price", metavar="INPUT,OUTPUT", help="As --price."),
+        *reach_options(option, "source"),
         option("--human", is_flag=True, help="Use the examples' own ratings."),
         option("--labels", type=_FILE, metavar="FILE", help="Use the ratings of a file: example_id, dimension, value."),
         option(
@@ -129,7 +122,7 @@ def loop(
 
     examples = read_examples(data, warn=lambda text: say(f"warning: {text}"))
     checklist = load_checklist(checklist_file)
-    target = judge_of(values["target"], values, kind=values["kind"], mode=values["mode"], prompts=values["prompts"])
+    target = judge_of(values["target"], values, **asked_of(values))
     source = _source(values)
     options = RunOptions(policy=policy_of(values, notice=say))
     if report_only:
@@ -192,8 +185,7 @@ def _ratings(examples: "list[Example]", checklist: "Checklist", labels: Path | N
 def _source(values: dict[str, Any]) -> "JudgePlan | None":
     if values["source"] is None:
         return None
-    reach = {key: values[f"source_{mine}"] for key, mine in (("base_url", "url"), ("api_key_env", "key_env"))}
-    return judge_of(values["source"], values, kind=values["source_kind"], price=values["source_price"], **reach)
+    return judge_of(values["source"], values, kind=values["source_kind"], **reach_of(values, "source"))
 
 
 def _report(

@@ -8,10 +8,14 @@ import click
 
 from bineval.cli.loop_options import (
     LoopGroup,
+    asked_of,
+    asked_options,
     improve_with_progress,
     judge_of,
     loop_options,
     loop_settings_of,
+    reach_of,
+    reach_options,
     show_command,
     write_settings_of,
     writer_of,
@@ -26,7 +30,6 @@ from bineval.cli.options import (
     model_options,
     model_options_of,
     policy_of,
-    prompt_option,
     section,
     store_option,
     store_place,
@@ -37,7 +40,6 @@ if TYPE_CHECKING:
     from bineval.optimize.improve import Improvement
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_KINDS = click.Choice(["chat", "logprob", "decision"])
 
 
 @click.group(cls=LoopGroup)
@@ -73,17 +75,8 @@ def _judge_options(command: Any) -> Any:
     return added(
         command,
         option("--judge", metavar="MODEL", help="provider/model.  [default: the generator]"),
-        option("--kind", type=_KINDS, help="As in bineval run.  [default: chat]"),
-        option(
-            "--mode",
-            type=click.Choice(["independent", "dimension", "all"]),
-            help="One call per question, per dimension, or for all questions.  [default: independent]",
-        ),
-        option("--max-reply-tokens", type=click.IntRange(min=1), metavar="N", help="Cap of its replies."),
-        option("--judge-url", metavar="URL", help="As --base-url."),
-        option("--judge-key-env", metavar="NAME", help="As --api-key-env."),
-        option("--judge-price", metavar="INPUT,OUTPUT", help="As --price."),
-        prompt_option,
+        *asked_options(option),
+        *reach_options(option, "judge"),
     )
 
 
@@ -139,17 +132,13 @@ def _improvement(prompt: Path, data: Path, checklist: Path, values: dict[str, An
 
     written, unwritten = read_examples_and_prompts(data, warn=lambda text: say(f"warning: {text}"))
     generator = open_model(values["generator"], model_options_of(values))
-    own: dict[str, Any] = {}
-    if values["judge"] is not None:
-        own = {name: values[f"judge_{mine}"] for name, mine in (("base_url", "url"), ("api_key_env", "key_env"))}
-        own["price"] = values["judge_price"]
-    asked = {"kind": values["kind"], "mode": values["mode"], "prompts": values["prompts"]}
+    reach = {} if values["judge"] is None else reach_of(values, "judge")
     return Improvement(
         examples=[*written, *unwritten],
         checklist=load_checklist(checklist),
         instructions=_text(prompt),
         generator=generator,
-        judge=judge_of(values["judge"] or values["generator"], values, **own, **asked),
+        judge=judge_of(values["judge"] or values["generator"], values, **reach, **asked_of(values)),
         note_taker=writer_of(values) or generator,
         n_train=values["train"],
         n_dev=values["dev"],

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bineval.cli.judge_options import plan_of
+from bineval.cli.judge_options import judge_options, plan_of
 from bineval.cli.options import (
     Number,
     added,
     existing_store,
     json_option,
     model_options_of,
+    prompt_option,
     section,
     store_option,
 )
@@ -28,15 +29,9 @@ if TYPE_CHECKING:
     from bineval.store.loops import StoredLoop
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
 
 _COUNT = click.IntRange(min=1)
-# The options of a judge that an aligned one does not have.
-_LEFT_OUT: dict[str, Any] = {
-    "evidence": False, "temperature": None, "min_mass": None, "max_questions": None, "calibration": None,
-    "contrast": False, "explain": None, "explainer": None, "explainer_url": None, "strong": None, "band": None,
-    "audit": None, "strong_kind": None, "strong_url": None, "strong_key_env": None, "strong_price": None, "rule": None,
-    "weights": None, "quorum": None,
-}  # fmt: skip
 
 
 def loop_options(command: _Command) -> _Command:
@@ -103,9 +98,7 @@ def writer_options(command: _Command) -> _Command:
             metavar="MODEL",
             help="Writes lessons and edits.  [default: the source; else the target or the generator]",
         ),
-        option("--writer-url", metavar="URL", help="Root of its server."),
-        option("--writer-key-env", metavar="NAME", help="As --api-key-env."),
-        option("--writer-price", metavar="INPUT,OUTPUT", help="As --price."),
+        *reach_options(option, "writer"),
         option(
             "--writer-max-tokens",
             type=_COUNT,
@@ -123,13 +116,7 @@ def writer_of(values: Mapping[str, Any]) -> "Model | None":
 
     if values["writer"] is None:
         return None
-    reach = {
-        "base_url": values["writer_url"],
-        "api_key_env": values["writer_key_env"],
-        "price": values["writer_price"],
-        "timeout_s": values["timeout_s"],
-    }
-    return open_model(values["writer"], model_options_of(reach, price_option="--writer-price"))
+    return open_model(values["writer"], model_options_of(reach_of(values, "writer"), price_option="--writer-price"))
 
 
 def write_settings_of(values: Mapping[str, Any]) -> "GenerateSettings":
@@ -139,11 +126,49 @@ def write_settings_of(values: Mapping[str, Any]) -> "GenerateSettings":
     return GenerateSettings(max_tokens=values["writer_max_tokens"], cap_option="--writer-max-tokens")
 
 
+def reach_options(option: Callable[..., Decorator], role: str) -> tuple[Decorator, ...]:
+    """The options of the server and price of one more model; `reach_of` makes their value."""
+    return (
+        option(f"--{role}-url", metavar="URL", help="As --base-url."),
+        option(f"--{role}-key-env", metavar="NAME", help="As --api-key-env."),
+        option(f"--{role}-price", metavar="INPUT,OUTPUT", help="As --price."),
+    )
+
+
+def reach_of(values: Mapping[str, Any], role: str) -> dict[str, Any]:
+    """How one more model is reached, as values of the options of the first one."""
+    own = {"base_url": "url", "api_key_env": "key_env", "price": "price"}
+    return {"timeout_s": values["timeout_s"], **{name: values[f"{role}_{mine}"] for name, mine in own.items()}}
+
+
+def asked_options(option: Callable[..., Decorator]) -> tuple[Decorator, ...]:
+    """The options that say how a judge is asked; `asked_of` makes their value."""
+    return (
+        option(
+            "--kind",
+            type=click.Choice(["chat", "logprob", "decision"]),
+            help="Answers in writing, the probability of one word, or a decision model.  [default: chat]",
+        ),
+        option(
+            "--mode",
+            type=click.Choice(["independent", "dimension", "all"]),
+            help="One call per question, per dimension, or for all questions.  [default: independent]",
+        ),
+        option("--max-reply-tokens", type=_COUNT, metavar="N", help="Cap of its replies.  [default: 400 an answer]"),
+        prompt_option,
+    )
+
+
+def asked_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """How a judge is asked, from a command's values."""
+    return {name: values[name] for name in ("kind", "mode", "prompts")}
+
+
 def judge_of(name: str, values: Mapping[str, Any], **own: Any) -> "JudgePlan":
     """One judge by its name, which is reached and asked as the values say, unless `own` says otherwise."""
-    usual = {**_LEFT_OUT, "mode": None, "max_reply_tokens": values["max_reply_tokens"], "prompts": (), "seed": None}
-    reach = {key: values[key] for key in ("base_url", "api_key_env", "price", "timeout_s")}
-    return plan_of({**usual, **reach, "judges": (name,), **own})
+    usual = judge_options(click.Command("judge")).make_context("judge", []).params
+    given = {key: values[key] for key in ("base_url", "api_key_env", "price", "timeout_s", "max_reply_tokens")}
+    return plan_of({**usual, **given, "judges": (name,), **own})
 
 
 def improve_with_progress(

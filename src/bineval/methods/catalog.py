@@ -114,14 +114,7 @@ def prepare_method(
             chat = replace(chat, prompts={**chat.prompts, **options.prompts})
             return Prepared(holistic_checklist(checklist), HolisticPlan(model=single.model, settings=chat))
         case _:
-            asked = one_question_each(checklist, method=method, asks="rating", text=described)
-            chat = single.options.chat
-            facts = FactscoreSettings(
-                gamma=options.gamma, temperature=chat.temperature, seed=chat.seed, prompts=options.prompts
-            )
-            if chat.max_tokens is not None:
-                facts = replace(facts, max_tokens=chat.max_tokens)
-            return Prepared(asked, FactscorePlan(model=single.model, judge=single, settings=facts))
+            return _factscore(checklist, single, options)
 
 
 def dimensions_checklist(
@@ -164,6 +157,17 @@ def _geval(
         steps = None
     sampled = None if options.n_samples is None else True
     return Prepared(geval_checklist(checklist, steps), GEvalPlan(model=judge.model, sampled=sampled, settings=rate))
+
+
+def _factscore(checklist: Checklist, judge: SingleJudge, options: MethodOptions) -> Prepared:
+    chat = judge.options.chat
+    facts = FactscoreSettings(
+        gamma=options.gamma, temperature=chat.temperature, seed=chat.seed, prompts=options.prompts
+    )
+    if chat.max_tokens is not None:
+        facts = replace(facts, max_tokens=chat.max_tokens)
+    asked = one_question_each(checklist, method="factscore", asks="rating", text=described)
+    return Prepared(asked, FactscorePlan(model=judge.model, judge=judge, settings=facts))
 
 
 def _named(prompts: Mapping[str, PromptSource], names: Sequence[str]) -> dict[str, PromptSource]:

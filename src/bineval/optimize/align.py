@@ -18,7 +18,7 @@ from bineval.optimize.evaluator import Evaluator
 from bineval.optimize.loop import Loop, LoopSettings
 from bineval.optimize.objectives import AgreementWithSource, CorrelationWithPeople, Objective
 from bineval.optimize.record import LoopRecord
-from bineval.optimize.session import SPLITS, LoopSession, split_examples
+from bineval.optimize.session import SPLITS, LoopSession
 from bineval.optimize.target import TargetJudge, changeable_prompt
 from bineval.scoring import from_scale, scales_of
 from bineval.store.database import Store
@@ -120,19 +120,7 @@ def align(
         ModelError: A model cannot be used; what is finished is kept.
         BudgetExceeded: A cap was reached; what is finished is kept.
     """
-    sizes = (alignment.n_train, alignment.n_dev)
-    with LoopSession(
-        store=store,
-        name=name,
-        identity=alignment.identity(),
-        note_taker=alignment.note_taker,
-        write=alignment.write,
-        checklist=alignment.checklist,
-        parts=split_examples(alignment.examples, sizes, seed=alignment.settings.seed),
-        options=alignment.options,
-        say=say,
-        on_progress=on_progress,
-    ) as session:
+    with LoopSession(alignment, store, name, say=say, on_progress=on_progress) as session:
         if session.finished is not None:
             return session.finished
         loop = Loop(

@@ -1,7 +1,7 @@
 """Where a judge went wrong, as the note-taker reads it."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bineval.io.verdict_labels import VerdictKey
@@ -9,7 +9,7 @@ from bineval.judging.fencing import fence
 from bineval.judging.rendering import example_text, question_text
 from bineval.judging.runs import Run
 from bineval.methods.labeled import majority_answer
-from bineval.types import Example, Question, VerdictRow
+from bineval.types import Example, VerdictRow
 
 # What one case may take of a small model's context, in characters.
 _MOST_CHARACTERS = 4_000
@@ -67,34 +67,24 @@ def answers_of(run: Run) -> dict[VerdictKey, Answered]:
 
 
 def disagreements(run: Run, right: Mapping[VerdictKey, Answered]) -> Iterator[Case]:
-    """Yields a case for each answer of `run` that differs from the right one; unknown answers are none."""
-    examples = {example.id: example for example in run.examples()}
-    questions = {question.id: question for question in run.checklist.questions}
-    for key, own in answers_of(run).items():
+    """Returns a case for each answer of `run` that differs from the right one; unknown answers are none."""
+
+    def told(key: VerdictKey, asked: str, own: Answered) -> str | None:
         other = right.get(key)
-        if other is not None and other.yes is not None and own.yes is not None and own.yes != other.yes:
-            yield Case(
-                example_id=key.example_id,
-                dimension=questions[key.question_id].dimension,
-                question_id=key.question_id,
-                shown=shown(examples[key.example_id]),
-                told=judged_words(_asked(questions[key.question_id], own), said=own.words(), right=other.words()),
-            )
+        if other is None or None in (own.yes, other.yes) or own.yes == other.yes:
+            return None
+        return judged_words(asked, said=own.words(), right=other.words())
+
+    return _cases(run, told)
 
 
 def failures(run: Run) -> Iterator[Case]:
-    """Yields a case for each question that an output fails."""
-    examples = {example.id: example for example in run.examples()}
-    questions = {question.id: question for question in run.checklist.questions}
-    for key, own in answers_of(run).items():
-        if own.yes is False:
-            yield Case(
-                example_id=key.example_id,
-                dimension=questions[key.question_id].dimension,
-                question_id=key.question_id,
-                shown=shown(examples[key.example_id]),
-                told=f"The demand: {_asked(questions[key.question_id], own)}\nIs it met: {own.words()}",
-            )
+    """Returns a case for each question that an output fails."""
+
+    def told(_: VerdictKey, asked: str, own: Answered) -> str | None:
+        return f"The demand: {asked}\nIs it met: {own.words()}" if own.yes is False else None
+
+    return _cases(run, told)
 
 
 def judged_words(asked: str, *, said: str, right: str) -> str:
@@ -102,8 +92,20 @@ def judged_words(asked: str, *, said: str, right: str) -> str:
     return f"Asked: {asked}\nThe judge said: {said}\nRight is: {right}"
 
 
-def _asked(question: Question, answered: Answered) -> str:
-    return question_text(replace(question, sentence=answered.sentence))
+def _cases(run: Run, told: Callable[[VerdictKey, str, Answered], str | None]) -> Iterator[Case]:
+    """Yields a case for each answer of which there is something to be told, given what was asked."""
+    examples = {example.id: example for example in run.examples()}
+    questions = {question.id: question for question in run.checklist.questions}
+    for key, own in answers_of(run).items():
+        question = replace(questions[key.question_id], sentence=own.sentence)
+        if (words := told(key, question_text(question), own)) is not None:
+            yield Case(
+                example_id=key.example_id,
+                dimension=question.dimension,
+                question_id=key.question_id,
+                shown=shown(examples[key.example_id]),
+                told=words,
+            )
 
 
 def shown(example: Example) -> str:

@@ -14,7 +14,7 @@ from bineval.optimize.generator import Generator, WriteSettings, check_inputs, g
 from bineval.optimize.loop import Loop, LoopSettings
 from bineval.optimize.objectives import MeanScore
 from bineval.optimize.record import LoopRecord
-from bineval.optimize.session import LoopSession, split_examples
+from bineval.optimize.session import LoopSession
 from bineval.store.database import Store
 from bineval.types import Checklist, Example
 
@@ -103,19 +103,7 @@ def improve(
         BudgetExceeded: A cap was reached; what is finished is kept.
     """
     check_inputs(improvement.examples, source)
-    sizes = (improvement.n_train, improvement.n_dev)
-    with LoopSession(
-        store=store,
-        name=name,
-        identity=improvement.identity(),
-        note_taker=improvement.note_taker,
-        write=improvement.write,
-        checklist=improvement.checklist,
-        parts=split_examples(improvement.examples, sizes, seed=improvement.settings.seed),
-        options=improvement.options,
-        say=say,
-        on_progress=on_progress,
-    ) as session:
+    with LoopSession(improvement, store, name, say=say, on_progress=on_progress) as session:
         if session.finished is not None:
             return session.finished
         generator = Generator(

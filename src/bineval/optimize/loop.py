@@ -76,10 +76,11 @@ class LoopSettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Best:
-    """The best rules so far, and what comes of them on dev."""
+    """The best rules so far, what comes of them on dev, and the value of that."""
 
     prompt: Prompt
     dev: Run
+    value: Estimate
 
     @property
     def rules(self) -> str:
@@ -128,7 +129,7 @@ class Loop:
                 ending = "no progress"
             elif len(record.iterations) >= self.settings.iterations:
                 ending = "iterations used up"
-            elif not (cases := self.objective.cases(self._run(best.prompt, "train"))):
+            elif not (cases := self.objective.cases(self.subject.run(best.prompt, "train"))):
                 ending = "no case left to learn from"
             else:
                 attempt, tried = self._attempt(1 + len(record.iterations), best, start, memory, cases)
@@ -154,7 +155,7 @@ class Loop:
             prompt=start.prompt.name,
             n_examples=self.subject.n_examples,
             start_rules=start.rules,
-            start_value=self.objective.value(start.dev),
+            start_value=start.value,
             best_prompt=start.prompt.text,
         )
 
@@ -196,13 +197,13 @@ class Loop:
 
     def _compared(self, attempt: Iteration, tried: _Best, best: _Best, start: _Best) -> Iteration:
         """The attempt with what its rules did on dev, and why they are refused, if they are."""
-        gain, value = self.objective.gain(tried.dev, best.dev), self.objective.value(tried.dev)
+        gain = self.objective.gain(tried.dev, best.dev)
         found = refusals(tried.dev, best.dev, self.objective)
-        if problem := self._no_gain(gain, before=self.objective.value(best.dev), after=value):
+        if problem := self._no_gain(gain, before=best.value, after=tried.value):
             found.insert(0, problem)
         return replace(
             attempt,
-            value=value,
+            value=tried.value,
             gain=gain,
             by_question=_beside(self.objective.by_question(best.dev), self.objective.by_question(tried.dev)),
             yes_rates=_beside(yes_rates(best.dev), yes_rates(tried.dev)),
@@ -225,7 +226,7 @@ class Loop:
         return None
 
     def _tested(self, start: _Best, best: _Best) -> TestResult:
-        before, after = self._run(start.prompt, "test"), self._run(best.prompt, "test")
+        before, after = self.subject.run(start.prompt, "test"), self.subject.run(best.prompt, "test")
         return TestResult(
             start=self.objective.value(before),
             best=self.objective.value(after),
@@ -235,10 +236,8 @@ class Loop:
         )
 
     def _judged(self, prompt: Prompt) -> _Best:
-        return _Best(prompt=prompt, dev=self._run(prompt, "dev"))
-
-    def _run(self, prompt: Prompt, split: str) -> Run:
-        return self.subject.run(prompt, split)
+        run = self.subject.run(prompt, "dev")
+        return _Best(prompt=prompt, dev=run, value=self.objective.value(run))
 
 
 def _drawn(cases: Sequence[Case], settings: LoopSettings, number: int) -> list[Case]:

@@ -1,7 +1,7 @@
 """What a judge's answers should be like: those of a better judge, or people's ratings."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from bineval.io.verdict_labels import VerdictKey
@@ -86,10 +86,7 @@ class AgreementWithSource:
 
     def by_question(self, run: Run) -> Mapping[str, float]:
         """Share in which they agree, by question."""
-        found: dict[str, list[bool]] = defaultdict(list)
-        for key, _, agrees in self._agreements(run):
-            found[key.question_id].append(agrees)
-        return {name: sum(items) / len(items) for name, items in found.items()}
+        return self._shares(run, lambda key: key.question_id)
 
     def cases(self, run: Run) -> list[Case]:
         """The answers in which they differ."""
@@ -98,27 +95,34 @@ class AgreementWithSource:
     def reached(self, run: Run, epsilon: float) -> bool:
         """Whether less than `epsilon` of the answers differ in every dimension; equal shares of yes would not do."""
         dimension_of = {question.id: question.dimension for question in run.checklist.questions}
-        found: dict[str, list[bool]] = {name: [] for name in dimension_of.values()}
-        for key, _, agrees in self._agreements(run):
-            found[dimension_of[key.question_id]].append(agrees)
-        return all(items and 1 - sum(items) / len(items) < max(epsilon, _NEARLY_NOTHING) for items in found.values())
+        shares = self._shares(run, lambda key: dimension_of[key.question_id])
+        # A dimension of which nothing is known is not reached.
+        return all(
+            name in shares and 1 - shares[name] < max(epsilon, _NEARLY_NOTHING) for name in dimension_of.values()
+        )
 
     def too_strict(self, run: Run) -> bool:
         """Whether it says yes less often than the source."""
-        own = answers_of(run)
-        pairs = [
-            (item.yes, right.yes)
-            for key, item in own.items()
-            if (right := self._right.get(key)) is not None and right.yes is not None and item.yes is not None
-        ]
-        return sum(yes for yes, _ in pairs) < sum(yes for _, yes in pairs)
+        return sum(int(own) - int(right) for _, own, right in self._both(run)) < 0
+
+    def _shares(self, run: Run, part_of: Callable[[VerdictKey], str]) -> dict[str, float]:
+        """Share in which they agree, by part of the questions."""
+        found: dict[str, list[bool]] = defaultdict(list)
+        for key, own, right in self._both(run):
+            found[part_of(key)].append(own == right)
+        return {name: sum(items) / len(items) for name, items in found.items()}
 
     def _agreements(self, run: Run) -> Iterator[tuple[VerdictKey, Hashable, bool]]:
         groups = {example.id: resampling_group(example) for example in run.examples()}
+        for key, own, right in self._both(run):
+            yield key, groups[key.example_id], own == right
+
+    def _both(self, run: Run) -> Iterator[tuple[VerdictKey, bool, bool]]:
+        """Whether the run's answer is yes, and whether the source's is, where both have one."""
         for key, own in answers_of(run).items():
             right = self._right.get(key)
             if right is not None and right.yes is not None and own.yes is not None:
-                yield key, groups[key.example_id], own.yes == right.yes
+                yield key, own.yes, right.yes
 
     def _changes(self, run: Run, other: Run) -> Iterator[tuple[VerdictKey, Hashable, float]]:
         before = {key: agrees for key, _, agrees in self._agreements(other)}

@@ -1,9 +1,9 @@
 """What every loop needs around it: its split, its store, one budget for all its models, and a name that is its own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from bineval.errors import ConfigError
 from bineval.generation.drafting import Drafter, GenerateSettings
@@ -14,6 +14,7 @@ from bineval.models.base import Model, Wrapper
 from bineval.models.budget import Ledger
 from bineval.models.stack import stack
 from bineval.optimize.evaluator import Evaluator
+from bineval.optimize.loop import LoopSettings
 from bineval.optimize.record import LoopRecord, record_from_json
 from bineval.optimize.replies import OPTIMIZE_VARIABLES
 from bineval.stats.intervals import FEWEST_GROUPS, resampling_group
@@ -26,18 +27,61 @@ from bineval.types import Checklist, Example, Reply, Request, Usage
 SPLITS = ("train", "dev", "test")
 
 
+class LoopTask(Protocol):
+    """What a loop is about, whoever's prompt it improves."""
+
+    @property
+    def examples(self) -> Sequence[Example]:
+        """To be split by group."""
+        ...
+
+    @property
+    def checklist(self) -> Checklist:
+        """The questions."""
+        ...
+
+    @property
+    def note_taker(self) -> Model:
+        """Writes lessons and edits."""
+        ...
+
+    @property
+    def n_train(self) -> int:
+        """Examples of train, at least."""
+        ...
+
+    @property
+    def n_dev(self) -> int:
+        """Examples of dev, at least; the rest is test."""
+        ...
+
+    @property
+    def settings(self) -> LoopSettings:
+        """How to look for better rules."""
+        ...
+
+    @property
+    def write(self) -> GenerateSettings:
+        """How the note-taker is asked."""
+        ...
+
+    @property
+    def options(self) -> RunOptions:
+        """Repeats and call options of all judges."""
+        ...
+
+    def identity(self) -> dict[str, Json]:
+        """What a resumed loop must share, but for the note-taker."""
+        ...
+
+
 class LoopSession:
     """One sitting of a loop; a context manager that has the loop for itself.
 
     Args:
+        task: What the loop is about.
         store: Keeps prompts, lessons, runs and replies.
         name: Name of the loop; its runs stand under it.
-        identity: What a resumed loop must share, but for the note-taker.
-        checklist: The questions.
-        parts: Examples by split.
-        note_taker: Writes lessons and edits.
-        write: How it is asked.
-        options: Repeats and call options of all judges.
         say: Told what comes next.
         on_progress: Told after every batch of verdicts.
 
@@ -47,30 +91,26 @@ class LoopSession:
         finished: The record of a loop that has ended already; None for one that goes on.
 
     Raises:
-        ConfigError: The store has another loop of this name.
+        ConfigError: The examples are too few, or the store has another loop of this name.
         StoreError: Another process works on it.
     """
 
     def __init__(
         self,
-        *,
+        task: LoopTask,
         store: Store,
         name: str,
-        identity: Mapping[str, Json],
-        checklist: Checklist,
-        parts: Mapping[str, Sequence[Example]],
-        note_taker: Model,
-        write: GenerateSettings,
-        options: RunOptions,
+        *,
         say: Callable[[str], None],
         on_progress: ProgressCallback | None,
     ) -> None:
-        self._store, self._policy = store, options.policy
-        self._ledger = Ledger(options.policy.budget)
+        parts = split_examples(task.examples, (task.n_train, task.n_dev), seed=task.settings.seed)
+        self._store, self._policy = store, task.options.policy
+        self._ledger = Ledger(task.options.policy.budget)
         self._counted: list[Counted] = []
-        settings = replace(write, max_rounds=1, on_step=say)
-        self.drafter = Drafter(self.wrapped(note_taker), settings, OPTIMIZE_VARIABLES, again="optimize_again")
-        self._loop = claim_loop(store, name, {**identity, "note-taker": self.drafter.provenance()})
+        settings = replace(task.write, max_rounds=1, on_step=say)
+        self.drafter = Drafter(self.wrapped(task.note_taker), settings, OPTIMIZE_VARIABLES, again="optimize_again")
+        self._loop = claim_loop(store, name, {**task.identity(), "note-taker": self.drafter.provenance()})
         earlier = self._loop.earlier
         self._ledger.book_earlier(f"{name}, outside runs", earlier.spent)
         self._earlier = None if earlier.record is None else record_from_json(earlier.record)
@@ -78,9 +118,9 @@ class LoopSession:
         self.evaluator = Evaluator(
             store=store,
             loop=name,
-            checklist=checklist,
+            checklist=task.checklist,
             parts=parts,
-            options=options,
+            options=task.options,
             ledger=self._ledger,
             say=say,
             on_progress=on_progress,

@@ -14,8 +14,6 @@ from bineval.types import Estimate, Example
 # Resampling fewer gives hardly more than their least and greatest mean, which covers far less than it says.
 FEWEST_GROUPS = 5
 RESAMPLES = 2000
-ALL_EQUAL = "all resamples are equal"
-"""How `method` ends where a number has no interval because it does not vary."""
 _RESAMPLES_AT_ONCE = 100
 # More groups are joined at random into so many units: the joined ones vary as they do, at a bounded cost.
 _MOST_UNITS = 2000
@@ -82,7 +80,7 @@ def _mean_estimate(n: int, replicates: Replicates | None) -> Estimate:
         return Estimate(value=None, low=None, high=None, n=0, method="undefined: no items")
     estimate = bootstrap_estimate(replicates, n=n)
     # What a mean rests on is known more plainly than its resamples.
-    return replace(estimate, method=estimate.method.replace(ALL_EQUAL, "all groups are equal"))
+    return replace(estimate, method=estimate.method.replace("all resamples", "all groups"))
 
 
 def bootstrap_estimate(
@@ -106,7 +104,7 @@ def bootstrap_estimate(
     if n_undefined > _MOST_UNDEFINED * len(replicates.draws):
         return without(f"undefined in {n_undefined} of {len(replicates.draws)} resamples")
     if np.nanmax(replicates.draws) - np.nanmin(replicates.draws) < ALIKE:
-        return without(ALL_EQUAL)
+        return without("all resamples are equal")
     low, high = replicates.interval()
     method = f"BCa bootstrap over {replicates.n_groups} {units}, {len(replicates.draws)} resamples, 95 %"
     return Estimate(value=replicates.value, low=low, high=high, n=n, method=method)

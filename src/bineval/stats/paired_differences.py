@@ -7,7 +7,6 @@ import numpy as np
 
 from bineval.stats.bootstrap import Floats, Replicates
 from bineval.stats.coefficients import COEFFICIENTS, Coefficient
-from bineval.stats.intervals import ALL_EQUAL
 from bineval.stats.levels import Level, Rated, at_level, defined_groups, n_examples
 from bineval.stats.replication import level_estimate, over_units, replicate
 from bineval.types import Estimate
@@ -123,5 +122,5 @@ def _shared(
 def _difference(coefficient: Coefficient, replicates: Replicates, level: Level, n: int) -> Difference:
     estimate = level_estimate(replicates, level, n=n)
     # Equal resamples have no interval, and yet tell whether there is a difference.
-    tested = estimate.low is not None or estimate.method.endswith(ALL_EQUAL)
+    tested = estimate.low is not None or estimate.never_varies
     return Difference(coefficient=coefficient, estimate=estimate, p_value=replicates.p_value() if tested else None)
